@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import { limits } from './limits.ts';
+import {
+  emailSchema,
+  externalIdSchema,
+  groupsSchema,
+  internalIdSchema,
+  securityContextSchema,
+  userAttributesSchema,
+} from './user.ts';
+
+/** Whom an API key acts for in chat and data calls (service.md 4.3). */
+export const sessionSettingsSchema = z.object({
+  externalId: externalIdSchema.optional(),
+  internalId: internalIdSchema.optional(),
+  email: emailSchema.optional(),
+  userAttributes: userAttributesSchema.optional(),
+  groups: groupsSchema.optional(),
+  securityContext: securityContextSchema.optional(),
+  ephemeralTtlSeconds: z.int().min(1).max(limits.ephemeralTtlSecondsMax).optional(),
+  isEphemeral: z.boolean().optional(),
+});
+export type SessionSettings = z.infer<typeof sessionSettingsSchema>;
+
+/** The body of a chat call. With an embed token `sessionSettings` is ignored; with an API key it is required. */
+export const chatRequestSchema = z.object({
+  input: z
+    .string()
+    .max(limits.inputCharactersMax)
+    .refine((text) => text.trim() !== '', 'must not be blank')
+    .refine((text) => text.isWellFormed() && !text.includes('\0'), 'must not contain NUL or a lone surrogate')
+    .optional(),
+  chatId: z.uuid().optional(),
+  messageId: z
+    .string()
+    .regex(/^\d{13,20}-message$/)
+    .optional()
+    .describe('Makes the call idempotent: the same id again joins or replays the run that it began.'),
+  sessionSettings: z.unknown().describe('SessionSettings; required with an API key, ignored with an embed token.'),
+  activeBranchName: z.string().max(255).optional(),
+  isDefaultBranch: z.boolean().optional(),
+});
+export type ChatRequest = z.infer<typeof chatRequestSchema>;
+
+/** The body of an abort call (service.md 4.4). */
+export const abortRequestSchema = z.object({ chatId: z.uuid(), sessionSettings: z.unknown() });
+
+/** What a run used: one per run, in its last frame. */
+export const usageSchema = z.object({
+  models: z.array(z.string()),
+  llmCalls: z.int(),
+  inputTokens: z.int(),
+  outputTokens: z.int(),
+  totalTokens: z.int(),
+  queries: z.int(),
+  rows: z.int(),
+});
+export type Usage = z.infer<typeof usageSchema>;
+
+/** A tool call as it stands in a frame: `input` and `result` are JSON strings; `result` is there once it is complete. */
+export const toolCallSchema = z.object({ name: z.string(), input: z.string(), result: z.string().optional() });
+export type ToolCall = z.infer<typeof toolCallSchema>;
+
+/**
+ * One line of a chat stream (service.md 2.6). Which members a line has depends on what it is: a message of the thread,
+ * or one of the control frames `__cutoff__`, `__usage__`, `__aborted__`, `__error__`, which are never history.
+ * A client upserts by `id`, appends `content` where `isDelta`, replaces where not, and sorts by `sort`.
+ */
+export const frameSchema = z.object({
+  id: z.string(),
+  type: z.enum(['usage', 'abort']).optional(),
+  role: z.enum(['user', 'assistant']),
+  content: z.string(),
+  thinking: z.string().optional(),
+  graphPath: z.array(z.string()).optional(),
+  isDelta: z.boolean().optional(),
+  isInProcess: z.boolean().optional(),
+  sort: z.int(),
+  toolCall: toolCallSchema.optional(),
+  state: z.object({ chatId: z.string(), isStreaming: z.boolean() }).optional(),
+  usage: usageSchema.optional(),
+  error: z.string().optional(),
+  code: z.string().optional(),
+  requestId: z.string().optional(),
+});
+export type Frame = z.infer<typeof frameSchema>;
+
+/** The type of a result column on the wire. */
+export const columnTypeSchema = z.enum(['String', 'Int64', 'Double', 'Decimal', 'Boolean', 'Date', 'Timestamp']);
+export type ColumnType = z.infer<typeof columnTypeSchema>;
+
+export const columnSchema = z.object({ name: z.string(), column_type: columnTypeSchema });
+export type Column = z.infer<typeof columnSchema>;
+
+/** A cell: numbers where a double holds them exactly, else strings; times as ISO 8601. */
+export const cellSchema = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+export type Cell = z.infer<typeof cellSchema>;

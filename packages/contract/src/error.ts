@@ -1,0 +1,75 @@
+import { z } from 'zod';
+
+/**
+ * Every error code that Inlay sends, with its HTTP status and what it means. One list, so that a code seen in a log or a
+ * reply can be found. Codes with status 200 occur inside a stream or a tool result only, when the reply has begun.
+ */
+export const errorCodes = {
+  INVALID_REQUEST: [400, 'The body, query or path does not have the required shape; `issues` says where.'],
+  INVALID_JSON: [400, 'The body is not JSON.'],
+  FIELD_NOT_SUPPORTED: [400, 'The body names a field that would change what the user may see and is not available.'],
+  DUPLICATE_NAME: [400, 'A name occurs twice in a list.'],
+  USER_ATTRIBUTES_NOT_FOUND: [400, 'An attribute name is not in the catalogue; `issues` names it.'],
+  GROUPS_NOT_FOUND: [400, 'A group name is not in the catalogue; the message names it.'],
+  ATTRIBUTE_TYPE_MISMATCH: [400, "A value does not have its attribute's type."],
+  SESSION_SETTINGS_REQUIRED: [400, 'An API key names no user: the call needs sessionSettings.'],
+  UNAUTHENTICATED: [401, 'The credential is missing, malformed, unknown, expired or revoked.'],
+  FORBIDDEN: [403, 'The credential is valid, but not allowed to do this.'],
+  PLAN_REQUIRED: [403, "Chat needs the account's plan to be premium or enterprise."],
+  BRANCH_NOT_ALLOWED: [403, 'An embed token is bound to the branch of its session.'],
+  THREAD_NOT_OWNED: [403, 'Abort: the thread belongs to another user.'],
+  ROUTE_NOT_FOUND: [404, 'No such path.'],
+  NOT_FOUND: [404, 'What the path or body names does not exist for this credential.'],
+  BRANCH_NOT_FOUND: [404, 'The data model has no such branch.'],
+  RUN_IN_PROGRESS: [409, 'The thread is still answering an earlier message.'],
+  MESSAGE_ID_REUSED: [409, 'The messageId was used before with another text.'],
+  PAYLOAD_TOO_LARGE: [413, 'The body is larger than 1 MiB.'],
+  UNSUPPORTED_MEDIA_TYPE: [415, 'The body is not application/json.'],
+  EXTERNAL_USER_LIMIT: [429, 'The account has as many external users as it may have.'],
+  TOO_MANY_RUNS: [429, 'Too many runs are going on; try again when one has ended.'],
+  INTERNAL: [500, 'Something failed inside; the request id leads to the log.'],
+  NOT_READY: [503, 'The server is starting or stopping, or a part that it needs does not answer.'],
+
+  SQL_INVALID: [400, 'The SQL does not parse.'],
+  SQL_NOT_SUPPORTED: [
+    400,
+    'The SQL uses a construct that semantic SQL does not allow; the message names it and where.',
+  ],
+  SQL_TOO_LARGE: [400, 'The SQL is longer or deeper than allowed.'],
+  RELATION_NOT_FOUND: [400, 'No view or cube of that name is visible to this user.'],
+  MEMBER_NOT_FOUND: [400, 'No member of that name is visible to this user.'],
+  MEASURE_MISUSED: [400, 'A measure stands where it cannot, or with an aggregate that does not match it.'],
+  TYPE_MISMATCH: [400, 'A comparison or function does not fit the type of the member.'],
+  GROUP_BY_REQUIRED: [400, 'A dimension is selected beside a measure, but not grouped by.'],
+  QUERY_NOT_PLANNABLE: [400, 'The query cannot be answered rightly with this data model, and is refused.'],
+  QUERY_FAILED: [400, 'The warehouse could not run the query; the request id leads to the log.'],
+  QUERY_TIMEOUT: [400, 'The query took longer than allowed and was stopped.'],
+  RESULT_TOO_LARGE: [400, 'The result has more rows or bytes than this call may return.'],
+  DATA_MODEL_INVALID: [500, 'The data model of the deployment does not load.'],
+
+  ABORTED: [200, 'Stopped by the user.'],
+  TOOL_NOT_FOUND: [200, 'The language model called a tool that does not exist.'],
+  TOOL_INPUT_INVALID: [200, 'The language model called a tool with an input that does not fit it.'],
+  RUN_LIMIT: [200, 'The run took more time, turns or tool calls than allowed.'],
+  RUN_INTERRUPTED: [200, 'The server stopped before the run had ended.'],
+  LANGUAGE_MODEL_TIMEOUT: [200, 'The language model did not answer in time.'],
+  LANGUAGE_MODEL_FAILED: [200, 'The language model failed.'],
+} as const satisfies Record<string, readonly [status: number, meaning: string]>;
+
+/** One of the codes of {@link errorCodes}. */
+export type ErrorCode = keyof typeof errorCodes;
+
+/** One thing wrong with a request: where (`userAttributes.0.value`) and what. */
+export const issueSchema = z.object({ path: z.string(), message: z.string() });
+export type Issue = z.infer<typeof issueSchema>;
+
+/** The body of every HTTP error (decisions: HTTP in general). */
+export const errorBodySchema = z.object({
+  statusCode: z.int(),
+  error: z.string().describe('The reason phrase of the status; on data API routes the message.'),
+  message: z.string().describe('For people. Never holds database text.'),
+  code: z.string().describe('Stable, upper snake case.'),
+  requestId: z.string().describe('Leads to the log.'),
+  issues: z.array(issueSchema).optional(),
+});
+export type ErrorBody = z.infer<typeof errorBodySchema>;

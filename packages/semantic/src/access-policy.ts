@@ -1,0 +1,146 @@
+/**
+ * Access policies: which members a subject may name, and which rows of a relation a query over some of them may reach.
+ * Everything fails closed: no entry, no attribute, a value of another type – no rows.
+ */
+import type {
+  CubeMember,
+  DataModel,
+  MemberType,
+  Policy,
+  PolicyEntry,
+  PolicyFilter,
+  PolicyOperator,
+  PolicyValue,
+  Relation,
+  RelationMember,
+} from './data-model.ts';
+import { parseTime } from './parse-time.ts';
+import type { Json, Subject } from './subject.ts';
+
+/** A value ready to be bound, of the type of the member that it is compared with. Times are ISO 8601 texts. */
+export type BoundValue = string | number | boolean;
+
+/** A row filter with the subject's values in it. An empty `and` is true, an empty `or` is false. */
+export type RowFilter =
+  | { readonly kind: 'and' | 'or'; readonly filters: readonly RowFilter[] }
+  | {
+      readonly kind: 'compare';
+      readonly member: string;
+      readonly operator: PolicyOperator;
+      readonly values: readonly BoundValue[];
+    };
+
+const noRows: RowFilter = { kind: 'or', filters: [] };
+
+/** An entry that grants all rows matches a customer-chosen group name only if it says so (decisions, generate-session). */
+const matches = (entry: PolicyEntry, subject: Subject): boolean =>
+  (entry.rowFilter !== null || !subject.isEmbedTenantScope || entry.matchesEmbedTenants) &&
+  entry.groups.some((group) => group === '*' || subject.groups.includes(group));
+
+/** Whether the subject may name this member of this relation. Non-public ones do not exist for anybody. */
+export function isVisible(model: DataModel, relation: Relation, member: RelationMember, subject: Subject): boolean {
+  if (!relation.isPublic || !member.isPublic) return false;
+  const grants = (policy: Policy, name: string) =>
+    policy.entries.some((entry) => matches(entry, subject) && entry.members.has(name));
+  if (relation.policy !== null && !grants(relation.policy, member.name)) return false;
+  const cubePolicy = model.cubes.get(member.member.cube)?.policy ?? null;
+  if (cubePolicy !== null) return grants(cubePolicy, member.member.name);
+  // Protected by nothing: denied to external users.
+  return (relation.type === 'view' && relation.policy !== null) || subject.isInternal;
+}
+
+/**
+ * The rows that a query may reach in a cube or view.
+ * @param taken the members that the query takes from it; an entry counts only if it covers every one of them
+ * @param dimensions the members that filters may name
+ * @returns null for all rows
+ */
+export function rowFilter(
+  policy: Policy | null,
+  taken: ReadonlySet<string>,
+  dimensions: (name: string) => CubeMember | undefined,
+  subject: Subject,
+): RowFilter | null {
+  if (policy === null) return null;
+  const admitted = policy.entries.filter(
+    (entry) => matches(entry, subject) && entry.members.size > 0 && taken.isSubsetOf(entry.members),
+  );
+  if (admitted.some((entry) => entry.rowFilter === null)) return null;
+  const filters = admitted.map(({ rowFilter }) =>
+    rowFilter === null ? noRows : bindFilter(rowFilter, dimensions, subject),
+  );
+  return { kind: 'or', filters };
+}
+
+function bindFilter(
+  filter: PolicyFilter,
+  dimensions: (name: string) => CubeMember | undefined,
+  subject: Subject,
+): RowFilter {
+  if (filter.kind !== 'compare') {
+    return { kind: filter.kind, filters: filter.filters.map((it) => bindFilter(it, dimensions, subject)) };
+  }
+  const { member, operator } = filter;
+  const type = dimensions(member)?.type;
+  if (type === undefined) return noRows;
+  if (operator === 'set' || operator === 'notSet') return { kind: 'compare', member, operator, values: [] };
+  const values: BoundValue[] = [];
+  for (const value of filter.values) {
+    for (const item of readValue(value, subject)) {
+      const bound = bindValue(item, type);
+      if (bound === null) return noRows;
+      values.push(bound);
+    }
+  }
+  const isOneValue = operator === 'gt' || operator === 'gte' || operator === 'lt' || operator === 'lte';
+  if (values.length === 0 || (isOneValue && values.length > 1)) return noRows;
+  return { kind: 'compare', member, operator, values };
+}
+
+/** The values that stand for a policy value; none when it is missing, null or empty. Arrays spread. */
+function readValue(value: PolicyValue, subject: Subject): readonly Json[] {
+  const spread = (found: Json | undefined): readonly Json[] => {
+    if (found === undefined || found === null || found === '') return [null];
+    return Array.isArray(found) ? (found.length === 0 ? [null] : found) : [found];
+  };
+  switch (value.kind) {
+    case 'literal':
+      return [value.value];
+    case 'userAttribute':
+      return spread(own(subject.userAttributes, value.name));
+    case 'securityContext': {
+      let found: Json | undefined = subject.securityContext;
+      for (const key of value.path) found = isObject(found) ? own(found, key) : undefined;
+      return spread(found);
+    }
+    case 'groups':
+      return spread(subject.groups);
+    case 'embedTenantName':
+      return spread(subject.embedTenantName);
+  }
+}
+
+const isObject = (value: Json | undefined): value is { readonly [key: string]: Json } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** An own property only: `constructor` and its like are not attributes. */
+const own = <T>(object: Readonly<Record<string, T>>, key: string): T | undefined =>
+  Object.hasOwn(object, key) ? object[key] : undefined;
+
+/** The value as the member's type; null when it is not one. */
+function bindValue(value: Json, type: MemberType): BoundValue | null {
+  switch (type) {
+    case 'number': {
+      const isNumeric =
+        typeof value === 'number' || (typeof value === 'string' && /^-?\d{1,15}(\.\d{1,15})?$/.test(value));
+      return isNumeric && Number.isFinite(Number(value)) ? Number(value) : null;
+    }
+    case 'string':
+      if (typeof value === 'string') return value === '' ? null : value;
+      return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null;
+    case 'boolean':
+      return typeof value === 'boolean' ? value : null;
+    case 'time':
+      return typeof value === 'string' ? parseTime(value) : null;
+  }
+}

@@ -1,0 +1,25 @@
+/** A hint such as `Closest: channel, channels`: the names most like a name that was not found; empty when none is. */
+export function closestNames(name: string, candidates: readonly string[]): string {
+  const wanted = name.toLowerCase().slice(0, 64);
+  const near = candidates
+    .map((candidate) => ({ candidate, distance: nearness(wanted, candidate.toLowerCase()) }))
+    .filter(({ distance }) => distance <= Math.max(2, wanted.length / 3))
+    .sort((one, other) => one.distance - other.distance || one.candidate.localeCompare(other.candidate, 'en'))
+    .slice(0, 3);
+  return near.length === 0 ? '' : `Closest: ${near.map(({ candidate }) => candidate).join(', ')}`;
+}
+
+/** The number of edits from one to the other; a name that holds the other counts as near. */
+function nearness(wanted: string, candidate: string): number {
+  if (wanted.length > 3 && (candidate.includes(wanted) || wanted.includes(candidate))) return 1;
+  let row = Array.from({ length: candidate.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= wanted.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= candidate.length; j += 1) {
+      const substitution = (row[j - 1] ?? 0) + (wanted[i - 1] === candidate[j - 1] ? 0 : 1);
+      next.push(Math.min(substitution, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? candidate.length;
+}

@@ -1,0 +1,247 @@
+/**
+ * A parsed query + the data model as one subject sees it → a resolved query: every name a member, every type checked.
+ * A member that the subject may not see is told exactly as one that does not exist.
+ */
+import { isVisible } from './access-policy.ts';
+import { checkExpression, requireBoolean } from './check-expression.ts';
+import { closestNames } from './closest-names.ts';
+import type { DataModel, Relation, RelationMember } from './data-model.ts';
+import { contains, partsOf, type ResolvedExpression, sameExpression } from './resolved-expression.ts';
+import { SemanticError } from './semantic-error.ts';
+import type { AggregateFunction, NamedExpression, SemanticQuery } from './semantic-query.ts';
+import type { Subject } from './subject.ts';
+
+export interface ResolvedQuery {
+  readonly relation: Relation;
+  /** The members that the query takes, by name. */
+  readonly taken: ReadonlyMap<string, RelationMember>;
+  readonly select: readonly { readonly name: string; readonly expression: ResolvedExpression }[];
+  readonly isDistinct: boolean;
+  readonly where: ResolvedExpression | null;
+  /** The expressions that rows are grouped by; null: rows are not grouped. */
+  readonly groupBy: readonly ResolvedExpression[] | null;
+  readonly having: ResolvedExpression | null;
+  readonly orderBy: readonly {
+    readonly expression: ResolvedExpression;
+    readonly isDescending: boolean;
+    readonly nullsFirst: boolean;
+  }[];
+  readonly limit: number | null;
+  readonly offset: number | null;
+}
+
+/** @throws SemanticError that says what cannot be resolved, with the closest names as hint */
+export function resolveQuery(query: SemanticQuery, model: DataModel, subject: Subject): ResolvedQuery {
+  const { relation, visible } = findRelation(query, model, subject);
+  const taken = new Map<string, RelationMember>();
+  const scope: Scope = { relation, visible, taken, tableName: query.relation.alias ?? query.relation.name };
+  const resolve = (expression: NamedExpression) => checkExpression(resolveNames(expression, scope));
+
+  const items =
+    query.select === '*'
+      ? [...visible.values()]
+          .filter(({ member }) => member.kind === 'dimension')
+          .map(({ name }) => ({
+            alias: null,
+            expression: { kind: 'column', qualifier: null, name, location: 0 } as const,
+          }))
+      : query.select;
+  if (items.length === 0) throw new SemanticError('MEMBER_NOT_FOUND', `${relation.name} has no dimension to select.`);
+  const select = items.map(({ alias, expression }) => ({
+    alias,
+    name: alias ?? columnName(expression),
+    expression: resolve(expression),
+  }));
+
+  const byOrdinal = (expression: NamedExpression, clause: string) => {
+    if (expression.kind !== 'number') return undefined;
+    const item = select[Number(expression.text) - 1];
+    if (item !== undefined) return item.expression;
+    throw new SemanticError('SQL_INVALID', `${clause} ${expression.text} is not the position of a selected column.`);
+  };
+  const byAlias = (expression: NamedExpression) =>
+    expression.kind === 'column' && expression.qualifier === null
+      ? select.find(({ alias }) => alias === expression.name)?.expression
+      : undefined;
+
+  const where = query.where === null ? null : resolve(query.where);
+  if (where !== null && contains(where, 'measure')) {
+    throw new SemanticError('MEASURE_MISUSED', 'A measure cannot stand in WHERE.', 'Filter groups with HAVING.');
+  }
+  // GROUP BY prefers a member over an alias of the same name, ORDER BY the alias: PostgreSQL's rules.
+  const groupBy = query.groupBy.map((expression) => {
+    const isMember = expression.kind === 'column' && visible.has(expression.name);
+    const key =
+      byOrdinal(expression, 'GROUP BY') ?? (isMember ? undefined : byAlias(expression)) ?? resolve(expression);
+    if (contains(key, 'measure')) throw new SemanticError('MEASURE_MISUSED', 'A measure cannot be grouped by.');
+    return key;
+  });
+  const having = query.having === null ? null : resolve(query.having);
+  const orderBy = query.orderBy.map(({ expression, isDescending, nullsFirst }) => ({
+    expression: byOrdinal(expression, 'ORDER BY') ?? byAlias(expression) ?? resolve(expression),
+    isDescending,
+    nullsFirst,
+  }));
+
+  const outputs = [...select, ...orderBy].map(({ expression }) => expression);
+  const isGrouped =
+    groupBy.length > 0 || having !== null || outputs.some((expression) => contains(expression, 'measure'));
+  if (isGrouped)
+    for (const expression of having === null ? outputs : [...outputs, having]) requireGrouped(expression, groupBy);
+  if (
+    query.isDistinct &&
+    !orderBy.every((it) => select.some((item) => sameExpression(item.expression, it.expression)))
+  ) {
+    throw new SemanticError('SQL_INVALID', 'With SELECT DISTINCT, ORDER BY may name selected columns only.');
+  }
+  if (where !== null) requireBoolean(where, 'WHERE');
+  if (having !== null) requireBoolean(having, 'HAVING');
+  const { isDistinct, limit, offset } = query;
+  return {
+    relation,
+    taken,
+    select,
+    isDistinct,
+    where,
+    groupBy: isGrouped ? groupBy : null,
+    having,
+    orderBy,
+    limit,
+    offset,
+  };
+}
+
+interface Scope {
+  readonly relation: Relation;
+  readonly visible: ReadonlyMap<string, RelationMember>;
+  readonly taken: Map<string, RelationMember>;
+  readonly tableName: string;
+}
+
+function findRelation(query: SemanticQuery, model: DataModel, subject: Subject) {
+  const visibleOf = (relation: Relation) =>
+    new Map([...relation.members].filter(([, member]) => isVisible(model, relation, member, subject)));
+  const relation = model.relations.get(query.relation.name);
+  const visible = relation === undefined ? null : visibleOf(relation);
+  if (relation !== undefined && visible !== null && visible.size > 0) return { relation, visible };
+  const others = [...model.relations.values()].filter((other) => visibleOf(other).size > 0).map(({ name }) => name);
+  throw new SemanticError(
+    'RELATION_NOT_FOUND',
+    `No view or cube "${query.relation.name}".`,
+    closestNames(query.relation.name, others),
+  );
+}
+
+function findMember(scope: Scope, qualifier: string | null, name: string): RelationMember {
+  if (qualifier !== null && qualifier !== scope.tableName) {
+    throw new SemanticError('RELATION_NOT_FOUND', `No table "${qualifier}" in FROM.`, `Closest: ${scope.tableName}`);
+  }
+  const member = scope.visible.get(name);
+  if (member === undefined) {
+    throw new SemanticError(
+      'MEMBER_NOT_FOUND',
+      `No member "${name}" in ${scope.relation.name}.`,
+      closestNames(name, [...scope.visible.keys()]),
+    );
+  }
+  scope.taken.set(name, member);
+  return member;
+}
+
+function resolveNames(expression: NamedExpression, scope: Scope): ResolvedExpression {
+  const resolve = (it: NamedExpression) => resolveNames(it, scope);
+  switch (expression.kind) {
+    case 'column': {
+      const member = findMember(scope, expression.qualifier, expression.name);
+      if (member.member.kind === 'measure') {
+        const { name } = expression;
+        throw new SemanticError('MEASURE_MISUSED', `${name} is a measure.`, `Write MEASURE(${name}).`);
+      }
+      return { kind: 'dimension', member, location: expression.location };
+    }
+    case 'aggregate':
+      return resolveAggregate(expression, scope);
+    case 'literal':
+    case 'number':
+      return expression;
+    case 'compare':
+    case 'arithmetic':
+      return { ...expression, left: resolve(expression.left), right: resolve(expression.right) };
+    case 'and':
+    case 'or':
+      return { ...expression, operands: expression.operands.map(resolve) };
+    case 'in':
+      return { ...expression, operand: resolve(expression.operand), items: expression.items.map(resolve) };
+    case 'case':
+      return {
+        ...expression,
+        branches: expression.branches.map(({ when, result }) => ({ when: resolve(when), result: resolve(result) })),
+        otherwise: expression.otherwise === null ? null : resolve(expression.otherwise),
+      };
+    case 'call':
+      return { ...expression, args: expression.args.map(resolve) };
+    case 'not':
+    case 'negate':
+    case 'is-null':
+    case 'like':
+    case 'date-trunc':
+      return { ...expression, operand: resolve(expression.operand) };
+  }
+}
+
+function resolveAggregate(aggregate: NamedExpression & { kind: 'aggregate' }, scope: Scope): ResolvedExpression {
+  const { function: name, column, isDistinct, location } = aggregate;
+  if (column === null) {
+    const counts = [...scope.visible.values()].filter(
+      ({ member }) => member.kind === 'measure' && member.aggregation === 'count',
+    );
+    const hint = counts.length > 0 ? `Write MEASURE(${counts[0]?.name}).` : '';
+    throw new SemanticError('MEASURE_MISUSED', 'COUNT(*) does not say what is counted.', hint);
+  }
+  const member = findMember(scope, column.qualifier, column.name);
+  if (member.member.kind !== 'measure') {
+    throw new SemanticError(
+      'MEASURE_MISUSED',
+      `${column.name} is a dimension; ${name.toUpperCase()} takes a measure.`,
+      'Aggregates are defined as measures in the data model.',
+    );
+  }
+  const { aggregation } = member.member;
+  const wanted: AggregateFunction | null =
+    aggregation === 'number' ? null : aggregation === 'count_distinct' ? 'count' : aggregation;
+  const isMatch =
+    name === 'measure' ? !isDistinct : name === wanted && isDistinct === (aggregation === 'count_distinct');
+  if (!isMatch) {
+    const asked = `${name.toUpperCase()}${isDistinct ? ' DISTINCT' : ''}`;
+    throw new SemanticError('MEASURE_MISUSED', `${column.name} is not a ${asked}.`, `Write MEASURE(${column.name}).`);
+  }
+  return { kind: 'measure', member, location };
+}
+
+/** Every dimension of a grouped query stands within an expression that is grouped by. */
+function requireGrouped(expression: ResolvedExpression, groupBy: readonly ResolvedExpression[]): void {
+  if (groupBy.some((key) => key.kind === expression.kind && sameExpression(key, expression))) return;
+  if (expression.kind === 'dimension') {
+    const { name } = expression.member;
+    throw new SemanticError('GROUP_BY_REQUIRED', `${name} has to be grouped by.`, `Add ${name} to GROUP BY.`);
+  }
+  for (const part of partsOf(expression)) requireGrouped(part, groupBy);
+}
+
+/** The name of a column without AS: as PostgreSQL names it, and a measure by its own name. */
+function columnName(expression: NamedExpression): string {
+  switch (expression.kind) {
+    case 'column':
+      return expression.name;
+    case 'aggregate':
+      return expression.column?.name ?? 'count';
+    case 'call':
+      return expression.name;
+    case 'date-trunc':
+      return 'date_trunc';
+    case 'case':
+      return 'case';
+    default:
+      return '?column?';
+  }
+}

@@ -1,0 +1,56 @@
+/** Refuses SQL that is too large before the grammar sees it. */
+import { scanSync } from 'libpg-query';
+import { SemanticError } from './semantic-error.ts';
+
+/** Characters of one semantic SQL text. */
+export const sqlCharactersMax = 65_536;
+/** Open parentheses and brackets within each other. */
+export const sqlDepthMax = 64;
+/**
+ * Tokens of one text, not counting plain lists such as `IN (1, 2, 3)`. The grammar needs at least two tokens for a level
+ * of its tree, and its serialiser overflows the stack of the WebAssembly module at some 2,200 levels – after which the
+ * module may hang for good. So the number of tokens, which bounds the depth of any tree, is bounded first.
+ */
+export const sqlTokensMax = 2000;
+
+/** @throws SemanticError SQL_TOO_LARGE, or SQL_INVALID for a long text that cannot be split into tokens */
+export function guardSqlSize(sql: string): void {
+  if (sql.length > sqlCharactersMax) {
+    throw new SemanticError('SQL_TOO_LARGE', `The SQL is longer than ${sqlCharactersMax} characters.`);
+  }
+  let depth = 0;
+  let counted = 0;
+  let before = '';
+  let beforeThat = '';
+  for (const { text } of scan(sql)) {
+    if (text === '(' || text === '[') depth += 1;
+    if (text === ')' || text === ']') depth -= 1;
+    if (depth > sqlDepthMax) {
+      throw new SemanticError('SQL_TOO_LARGE', `The SQL is nested deeper than ${sqlDepthMax} levels.`);
+    }
+    // `, literal` followed by `,` or `)` is an item of a flat list: take both tokens back.
+    if (text === ',' || text === ')') counted += before !== '' && /^['\w.]/.test(before) && beforeThat === ',' ? -1 : 0;
+    if (text !== ',') counted += 1;
+    if (counted > sqlTokensMax) {
+      throw new SemanticError('SQL_TOO_LARGE', `The SQL has more than ${sqlTokensMax} tokens.`);
+    }
+    beforeThat = before;
+    before = text;
+  }
+}
+
+/** Text that the scanner cannot split: short enough to be safe, the grammar says what is wrong with it. */
+const unscannedCharactersMax = 2000;
+
+function scan(sql: string) {
+  try {
+    return scanSync(sql).tokens;
+  } catch {
+    if (sql.length <= unscannedCharactersMax) return [];
+    throw new SemanticError(
+      'SQL_INVALID',
+      'The SQL does not parse: it cannot be split into words.',
+      'Are all quotes closed?',
+    );
+  }
+}

@@ -1,0 +1,197 @@
+import { describe, expect, test } from 'vitest';
+import { rowFilter } from '../src/access-policy.ts';
+import { compileSql } from '../src/compile-sql.ts';
+import { duckdb } from '../src/dialects/duckdb.ts';
+import type { Subject } from '../src/subject.ts';
+import { visibleMetadata } from '../src/visible-metadata.ts';
+import { load, merchant, openShop, platform, shopYaml } from './shop.ts';
+
+const cube = (policy: string, isPublic = true) =>
+  load(`
+cubes:
+  - name: t
+    sql_table: t
+    public: ${isPublic}
+    dimensions:
+      - { name: a, sql: a, type: string }
+      - { name: b, sql: b, type: string }
+      - { name: c, sql: c, type: string }
+      - { name: id, sql: id, type: number, primary_key: true }
+${policy}`);
+const filterOf = (policy: string, taken: string[], subject: Subject) => {
+  const t = cube(policy).cubes.get('t');
+  return rowFilter(t?.policy ?? null, new Set(taken), (name) => t?.members.get(name), subject);
+};
+const noRows = { kind: 'or', filters: [] };
+
+describe('entries', () => {
+  const overlapping = `
+    access_policy:
+      - { group: p1, row_level: { filters: [{ member: id, operator: lt, values: [500] }] }, member_level: { includes: [a, b] } }
+      - { group: p2, row_level: { filters: [{ member: id, operator: gte, values: [500] }] }, member_level: { includes: [b, c] } }`;
+  const both = merchant(null, { groups: ['p1', 'p2'] });
+  const low = { kind: 'and', filters: [{ kind: 'compare', member: 'id', operator: 'lt', values: [500] }] };
+  const high = { kind: 'and', filters: [{ kind: 'compare', member: 'id', operator: 'gte', values: [500] }] };
+
+  test.each([
+    ['a and b: the first', ['a', 'b'], [low]],
+    ['b and c: the second', ['b', 'c'], [high]],
+    ['b: both', ['b'], [low, high]],
+    ['a, b and c: no entry covers all, so no rows', ['a', 'b', 'c'], []],
+    ['nothing taken: every entry that leaves a member', [], [low, high]],
+  ])('%s', (_name, taken, filters) => {
+    expect(filterOf(overlapping, taken, both)).toEqual({ kind: 'or', filters });
+  });
+
+  test('an entry that includes nothing admits nothing, not even a join on the way', () => {
+    const policy = 'access_policy: [{ group: "*", row_level: { allow_all: true }, member_level: { includes: [] } }]';
+    expect(filterOf(`    ${policy}`, [], both)).toEqual(noRows);
+  });
+
+  test('an entry that grants all rows does not match a group that a customer named, unless it says so', () => {
+    const customer = merchant(null, { groups: ['editors'], isEmbedTenantScope: true, embedTenantName: 'acme-shop' });
+    const all = '    access_policy: [{ group: editors, row_level: { allow_all: true } }]';
+    const bare = '    access_policy: [{ group: editors }]';
+    const said = '    access_policy: [{ group: editors, embed_tenants: true }]';
+    expect(filterOf(all, ['a'], customer)).toEqual(noRows);
+    expect(filterOf(bare, ['a'], customer)).toEqual(noRows);
+    expect(filterOf(said, ['a'], customer)).toBeNull();
+    expect(filterOf(all, ['a'], { ...customer, isEmbedTenantScope: false })).toBeNull();
+  });
+});
+
+describe('values', () => {
+  const filter = (values: string, operator = 'equals', member = 'a') =>
+    `    access_policy: [{ group: "*", row_level: { filters: [{ member: ${member}, operator: ${operator}, values: ${values} }] } }]`;
+  const someone = merchant(7, {
+    groups: ['g1', 'g2'],
+    userAttributes: { region: 'north', regions: ['n', 's'], none: null, ids: [1, 2], constructor: 'x' },
+    securityContext: { shop: { id: 5, tags: ['x', 'y'], empty: '' } },
+    embedTenantName: 'acme-shop',
+  });
+  test.each([
+    ['["{ userAttributes.region }"]', ['north']],
+    ['"{ userAttributes.regions }"', ['n', 's']],
+    ['["{ securityContext.shop.tags }", other]', ['x', 'y', 'other']],
+    ['["{ securityContext.shop.id }"]', ['5']],
+    ['["{ groups }"]', ['g1', 'g2']],
+    ['["{ embedTenant.name }"]', ['acme-shop']],
+  ])('%s', (values, expected) => {
+    expect(filterOf(filter(values), ['a'], someone)).toEqual({
+      kind: 'or',
+      filters: [{ kind: 'and', filters: [{ kind: 'compare', member: 'a', operator: 'equals', values: expected }] }],
+    });
+  });
+
+  test.each(['equals', 'notEquals', 'contains', 'notContains', 'startsWith', 'endsWith', 'gt'])(
+    'a value that is missing, null or empty makes %s false',
+    (operator) => {
+      for (const value of [
+        'userAttributes.none',
+        'userAttributes.absent',
+        'userAttributes.toString',
+        'securityContext.shop.empty',
+        'securityContext.shop.id.deeper',
+        'securityContext.__proto__.x',
+      ]) {
+        expect(filterOf(filter(`["{ ${value} }"]`, operator), ['a'], someone), value).toEqual({
+          kind: 'or',
+          filters: [{ kind: 'and', filters: [noRows] }],
+        });
+      }
+    },
+  );
+
+  test('one missing value among several makes the filter false', () => {
+    expect(filterOf(filter('[x, "{ userAttributes.none }"]'), ['a'], someone)).toEqual({
+      kind: 'or',
+      filters: [{ kind: 'and', filters: [noRows] }],
+    });
+  });
+
+  test('every operator runs, and a value is never SQL or a pattern', async () => {
+    const shop = await openShop(
+      `CREATE TABLE t (a VARCHAR, b VARCHAR, c VARCHAR, id BIGINT); INSERT INTO t VALUES ('100%', '', '', 1), ('100x', '', '', 2), (NULL, '', '', 3), ('it''s', '', '', 4);`,
+    );
+    const ids = async (operator: string, values: string, member = 'a') =>
+      (await shop.ask('SELECT id FROM t ORDER BY 1', someone, cube(filter(values, operator, member)))).flat();
+    expect(await ids('equals', `["it's"]`)).toEqual(['4']);
+    expect(await ids('equals', `["' OR TRUE --"]`)).toEqual([]);
+    expect(await ids('notEquals', '["100%"]')).toEqual(['2', '3', '4']);
+    expect(await ids('contains', '["0%"]')).toEqual(['1']);
+    expect(await ids('notContains', '["0%"]')).toEqual(['2', '3', '4']);
+    expect(await ids('startsWith', '["100"]')).toEqual(['1', '2']);
+    expect(await ids('endsWith', '["X"]')).toEqual(['2']);
+    expect(await ids('set', '[]')).toEqual(['1', '2', '4']);
+    expect(await ids('notSet', '[]')).toEqual(['3']);
+    expect(await ids('gt', '[2]', 'id')).toEqual(['3', '4']);
+    expect(await ids('gte', '["2"]', 'id')).toEqual(['2', '3', '4']);
+    expect(await ids('lt', '[1.5]', 'id')).toEqual(['1']);
+    expect(await ids('lte', '["{ securityContext.shop.id }"]', 'id')).toEqual(['1', '2', '3', '4']);
+    expect(await ids('equals', '["{ userAttributes.ids }"]', 'id')).toEqual(['1', '2']);
+    expect(await ids('equals', '["{ userAttributes.region }"]', 'id')).toEqual([]);
+  });
+});
+
+describe('what is protected by nothing', () => {
+  const views = `
+views:
+  - { name: plain, cubes: [{ join_path: t, includes: "*" }] }
+  - { name: guarded, cubes: [{ join_path: t, includes: [a] }], access_policy: [{ group: merchant }] }`;
+  const model = cube(views);
+  const see = (subject: Subject) => visibleMetadata(model, subject).map(({ name }) => name);
+  test('external users see only a view with a policy that admits them', () => {
+    expect(see(merchant(7))).toEqual(['guarded']);
+    expect(see(merchant(7, { groups: [] }))).toEqual([]);
+  });
+  test('internal users see it', () => {
+    expect(see(merchant(7, { isInternal: true }))).toEqual(['plain', 'guarded', 't']);
+  });
+});
+
+test('the row filter of a joined cube acts before the join: a hidden row is as if it did not exist', async () => {
+  const model = load(
+    shopYaml
+      .replaceAll('category, type: string', 'category, type: string')
+      .replace('- { member: merchant_id', '- { member: merchant_id'),
+  );
+  const shop = await openShop();
+  // Item 16 belongs to merchant 8's order; for merchant 7 the order's own row is hidden, for the team it is there.
+  await shop.direct('UPDATE products SET merchant_id = 8 WHERE id = 2');
+  expect(
+    await shop.ask(
+      "SELECT category, MEASURE(revenue) FROM sales WHERE channel = 'store' GROUP BY 1",
+      merchant(7),
+      model,
+    ),
+  ).toEqual([[null, '30.00']]);
+  expect(await shop.ask("SELECT MEASURE(revenue) FROM sales WHERE category = 'Hats'", merchant(7), model)).toEqual([
+    [null],
+  ]);
+  expect(await shop.ask("SELECT MEASURE(revenue) FROM sales WHERE category = 'Hats'", platform, model)).toEqual([
+    ['50.20'],
+  ]);
+});
+
+test("a view's own filter acts on the joined row", async () => {
+  const model = load(
+    shopYaml.replace(
+      'description: Orders with items',
+      `description: Orders with items
+    access_policy:
+      - { group: merchant, row_level: { filters: [{ or: [{ member: category, operator: equals, values: [Hats] }, { member: quantity, operator: gt, values: [100] }] }] } }`,
+    ),
+  );
+  const shop = await openShop();
+  expect(
+    await shop.ask(
+      'SELECT channel, MEASURE(revenue), MEASURE(orders_count) FROM sales GROUP BY 1 ORDER BY 1',
+      merchant(7),
+      model,
+    ),
+  ).toEqual([
+    ['store', '30.00', '1'],
+    ['web', '20.20', '1'],
+  ]);
+  expect(() => compileSql('SELECT channel FROM sales', model, platform, duckdb)).toThrow('No view or cube');
+});

@@ -1,0 +1,166 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { compileSql } from '../src/compile-sql.ts';
+import { duckdb } from '../src/dialects/duckdb.ts';
+import { SemanticError } from '../src/semantic-error.ts';
+import { load, merchant, openShop, platform, type Shop, shopYaml } from './shop.ts';
+
+const model = load(shopYaml);
+const refusal = (sql: string, subject = merchant(7)): SemanticError => {
+  try {
+    compileSql(sql, model, subject, duckdb);
+  } catch (error) {
+    if (error instanceof SemanticError) return error;
+    throw error;
+  }
+  throw new Error(`not refused: ${sql.slice(0, 100)}`);
+};
+
+const refused: [code: string, sql: string, text: RegExp][] = [
+  ['SQL_INVALID', '', /empty/],
+  ['SQL_INVALID', '-- nothing', /empty/],
+  ['SQL_INVALID', "SELECT 'a FROM sales", /unterminated/],
+  ['SQL_INVALID', 'SELECT FROM WHERE', /syntax error/],
+  ['SQL_INVALID', 'SELECT channel FROM sales GROUP BY 2', /GROUP BY 2/],
+  ['SQL_INVALID', 'SELECT DISTINCT channel FROM sales ORDER BY customer_city', /DISTINCT/],
+  ['SQL_NOT_SUPPORTED', 'SELECT 1; SELECT 2', /2 statements/],
+  ['SQL_NOT_SUPPORTED', 'DROP TABLE orders', /Drop/],
+  ['SQL_NOT_SUPPORTED', 'DELETE FROM orders', /Delete/],
+  ['SQL_NOT_SUPPORTED', "COPY orders TO '/tmp/x'", /Copy/],
+  ['SQL_NOT_SUPPORTED', 'SET threads = 1', /VariableSet/],
+  ['SQL_NOT_SUPPORTED', 'EXPLAIN SELECT channel FROM sales', /Explain/],
+  ['SQL_NOT_SUPPORTED', 'SELECT channel INTO x FROM sales', /INTO/],
+  ['SQL_NOT_SUPPORTED', 'SELECT channel FROM sales FOR UPDATE', /FOR UPDATE/],
+  ['SQL_NOT_SUPPORTED', 'SELECT 1', /no FROM/],
+  ['SQL_NOT_SUPPORTED', "SELECT * FROM read_csv('/etc/passwd')", /function in FROM/],
+  ['SQL_NOT_SUPPORTED', 'SELECT * FROM sales, orders', /list of tables/],
+  ['SQL_NOT_SUPPORTED', 'SELECT * FROM sales JOIN orders ON true', /JOIN/],
+  ['SQL_NOT_SUPPORTED', 'SELECT * FROM (SELECT channel FROM sales) x', /subquery/],
+  ['SQL_NOT_SUPPORTED', 'SELECT * FROM main.orders', /schema/],
+  ['SQL_NOT_SUPPORTED', 'SELECT * FROM ONLY sales', /ONLY/],
+  ['SQL_NOT_SUPPORTED', 'SELECT channel FROM sales TABLESAMPLE SYSTEM (1)', /FROM/],
+  ['SQL_NOT_SUPPORTED', 'WITH sales AS (SELECT 1) SELECT * FROM sales', /WITH/],
+  ['SQL_NOT_SUPPORTED', 'SELECT channel FROM sales UNION SELECT channel FROM sales', /UNION/],
+  ['SQL_NOT_SUPPORTED', 'VALUES (1)', /VALUES/],
+  ['SQL_NOT_SUPPORTED', 'SELECT channel FROM sales WHERE quantity = (SELECT 1)', /subquery/],
+  ['SQL_NOT_SUPPORTED', "SELECT getenv('HOME') FROM sales", /function getenv/],
+  ['SQL_NOT_SUPPORTED', "SELECT current_setting('x') FROM sales", /function current_setting/],
+  ['SQL_NOT_SUPPORTED', 'SELECT pg_catalog.lower(channel) FROM sales', /pg_catalog.lower/],
+  ['SQL_NOT_SUPPORTED', 'SELECT current_user FROM sales', /system value/],
+  ['SQL_NOT_SUPPORTED', 'SELECT channel::int FROM sales', /cast/],
+  ['SQL_NOT_SUPPORTED', 'SELECT $1 FROM sales', /parameter/],
+  ['SQL_NOT_SUPPORTED', 'SELECT channel FROM sales WHERE channel ~ $$a$$', /operator ~/],
+  ['SQL_NOT_SUPPORTED', "SELECT channel FROM sales WHERE channel LIKE 'a' ESCAPE 'b'", /like_escape/],
+  ['SQL_NOT_SUPPORTED', "SELECT channel FROM sales WHERE channel SIMILAR TO 'a'", /SIMILAR|operator/],
+  ['SQL_NOT_SUPPORTED', 'SELECT row_number() OVER () FROM sales', /window/],
+  ['SQL_NOT_SUPPORTED', 'SELECT SUM(revenue) FILTER (WHERE true) FROM sales', /FILTER/],
+  ['SQL_NOT_SUPPORTED', 'SELECT DISTINCT ON (channel) channel FROM sales', /DISTINCT ON/],
+  ['SQL_NOT_SUPPORTED', 'SELECT channel FROM sales ORDER BY channel FETCH FIRST 1 ROWS WITH TIES', /WITH TIES/],
+  ['SQL_NOT_SUPPORTED', 'SELECT channel FROM sales LIMIT 1 + 1', /LIMIT/],
+  ['SQL_NOT_SUPPORTED', 'SELECT channel FROM sales LIMIT -1', /LIMIT/],
+  ['SQL_NOT_SUPPORTED', 'SELECT channel FROM sales GROUP BY ROLLUP (channel)', /ROLLUP/],
+  ['SQL_NOT_SUPPORTED', 'SELECT *, channel FROM sales', /\* beside/],
+  ['SQL_NOT_SUPPORTED', "SELECT date_trunc('eon', created_at) FROM sales", /eon/],
+  ['SQL_NOT_SUPPORTED', "SELECT date_trunc('day', created_at, 'UTC') FROM sales", /date_trunc/],
+  ['SQL_NOT_SUPPORTED', 'SELECT channel FROM sales WHERE quantity = 1e5', /number 1e5/],
+  ['RELATION_NOT_FOUND', 'SELECT * FROM sale', /No view or cube "sale"/],
+  ['RELATION_NOT_FOUND', 'SELECT * FROM orders', /"orders"/],
+  ['RELATION_NOT_FOUND', 'SELECT orders.channel FROM sales', /"orders"/],
+  ['MEMBER_NOT_FOUND', 'SELECT chanel FROM sales', /No member "chanel" in sales/],
+  ['MEMBER_NOT_FOUND', 'SELECT merchant_id FROM sales', /"merchant_id"/],
+  ['MEASURE_MISUSED', 'SELECT revenue FROM sales', /is a measure/],
+  ['MEASURE_MISUSED', 'SELECT MEASURE(channel) FROM sales', /is a dimension/],
+  ['MEASURE_MISUSED', 'SELECT AVG(revenue) FROM sales', /not a AVG/],
+  ['MEASURE_MISUSED', 'SELECT SUM(DISTINCT revenue) FROM sales', /DISTINCT/],
+  ['MEASURE_MISUSED', 'SELECT MEASURE(SUM(revenue)) FROM sales', /inside another/],
+  ['MEASURE_MISUSED', 'SELECT SUM(quantity * 2) FROM sales', /expression/],
+  ['MEASURE_MISUSED', 'SELECT COUNT(*) FROM sales', /does not say/],
+  ['MEASURE_MISUSED', 'SELECT channel FROM sales WHERE MEASURE(revenue) > 1', /WHERE/],
+  ['MEASURE_MISUSED', 'SELECT MEASURE(revenue) FROM sales GROUP BY 1', /grouped by/],
+  ['GROUP_BY_REQUIRED', 'SELECT channel, MEASURE(revenue) FROM sales', /channel/],
+  ['GROUP_BY_REQUIRED', 'SELECT MEASURE(revenue) FROM sales ORDER BY channel', /channel/],
+  ['TYPE_MISMATCH', 'SELECT channel FROM sales WHERE channel = 1', /string and number/],
+  ['TYPE_MISMATCH', "SELECT channel FROM sales WHERE quantity = '1'", /number and string/],
+  ['TYPE_MISMATCH', "SELECT channel FROM sales WHERE created_at > 'soon'", /not a time/],
+  ['TYPE_MISMATCH', "SELECT channel FROM sales WHERE created_at > '2024-02-31'", /not a time/],
+  ['TYPE_MISMATCH', 'SELECT channel FROM sales WHERE channel', /WHERE/],
+  ['TYPE_MISMATCH', "SELECT date_trunc('day', channel) FROM sales", /date_trunc/i],
+  ['TYPE_MISMATCH', 'SELECT lower(quantity) FROM sales', /lower/i],
+  ['TYPE_MISMATCH', "SELECT channel FROM sales WHERE channel IN ('a', NULL)", /NULL/],
+  ['QUERY_NOT_PLANNABLE', 'SELECT category, reason FROM sales', /combination/],
+];
+
+describe('refused with a code and words', () => {
+  test.each(refused)('%s: %s', (code, sql, text) => {
+    const error = refusal(sql);
+    expect(error.code).toBe(code);
+    expect(error.message).toMatch(text);
+  });
+
+  test('a near name is offered', () => {
+    expect(refusal('SELECT chanel FROM sales').hint).toBe('Closest: channel');
+    expect(refusal('SELECT * FROM sale').hint).toBe('Closest: sales');
+  });
+
+  test('a hidden member is told as one that does not exist', () => {
+    const hidden = refusal('SELECT cost FROM sales');
+    const missing = refusal('SELECT cots FROM sales');
+    expect([hidden.code, hidden.message.replace('cost', 'cots'), hidden.hint]).toEqual([
+      missing.code,
+      missing.message,
+      missing.hint,
+    ]);
+    expect(() => compileSql('SELECT cost FROM sales', model, platform, duckdb)).not.toThrow();
+  });
+});
+
+describe('large input', () => {
+  const bombs: Record<string, string> = {
+    'too long': `SELECT channel FROM sales WHERE channel = '${'x'.repeat(70_000)}'`,
+    parentheses: `SELECT ${'('.repeat(5000)}1${')'.repeat(5000)} FROM sales`,
+    sums: `SELECT ${'1+'.repeat(30_000)}1 FROM sales`,
+    negations: `SELECT channel FROM sales WHERE ${'NOT '.repeat(10_000)} true`,
+    cases: `SELECT ${'CASE WHEN true THEN '.repeat(2000)}1${' END'.repeat(2000)} FROM sales`,
+    casts: `SELECT 1${'::int'.repeat(8000)} FROM sales`,
+    unions: `SELECT 1${' UNION SELECT 1'.repeat(3000)}`,
+    subqueries: `SELECT * FROM ${'(SELECT * FROM '.repeat(2000)}sales${') x'.repeat(2000)}`,
+    brackets: `SELECT channel${'[1'.repeat(1000)}${']'.repeat(1000)} FROM sales`,
+    calls: `SELECT ${'lower('.repeat(3000)}channel${')'.repeat(3000)} FROM sales`,
+  };
+  test.each(Object.entries(bombs))('%s is refused before the grammar sees it', (_name, sql) => {
+    expect(refusal(sql).code).toBe('SQL_TOO_LARGE');
+  });
+
+  test('the grammar still works afterwards, and a long flat list is fine', async () => {
+    const shop: Shop = await openShop();
+    const list = Array.from({ length: 4000 }, (_, index) => `'v${index}'`).join(', ');
+    expect(
+      await shop.ask(`SELECT channel FROM sales WHERE channel IN ('web', ${list}) GROUP BY 1`, merchant(7)),
+    ).toEqual([['web']]);
+  });
+
+  test('the largest allowed chain neither overflows nor hangs', () => {
+    const chain = (count: number) => `SELECT quantity${' + 1'.repeat(count)} FROM sales`;
+    expect(() => compileSql(chain(990), model, merchant(7), duckdb)).not.toThrow();
+    expect(refusal(chain(1000)).code).toBe('SQL_TOO_LARGE');
+  });
+});
+
+let shop: Shop;
+beforeAll(async () => {
+  shop = await openShop();
+});
+
+test('whatever is not refused runs: no query reaches the engine that the engine does not take', async () => {
+  for (const sql of [
+    'SELECT * FROM sales WHERE quantity > 0.5',
+    'SELECT - quantity, abs(-1), round(1.55, 1) FROM sales',
+    'SELECT NULL, true, 1.5 FROM sales',
+    "SELECT nullif(channel, 'web') FROM sales ORDER BY 1",
+    'SELECT MEASURE(revenue) FROM sales HAVING MEASURE(revenue) > 0',
+    "SELECT 'a' AS x, channel FROM sales GROUP BY 1, 2",
+    'SELECT channel FROM sales WHERE channel = NULL',
+  ]) {
+    const isRun = shop.ask(sql.replace('SELECT *', 'SELECT channel, quantity'), merchant(7));
+    await expect(isRun, sql).resolves.toBeInstanceOf(Array);
+  }
+});
