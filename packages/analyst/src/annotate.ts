@@ -1,0 +1,190 @@
+/** Gives every token of a question its meaning for one relation: a member, a value, a time, a steering word, or none. */
+
+import type { MemberMetadata } from '@inlay/semantic/metadata.ts';
+import type { Grain } from './calendar.ts';
+import { type Command, readCommand, readNumber } from './lexicon.ts';
+import { findMembers, type MemberHit, type MemberIndex } from './member-index.ts';
+import { readGrain, readTimePhrase, type TimeRange } from './time-phrases.ts';
+import type { Token } from './tokens.ts';
+import { type DimensionValue, findValues, type ValueIndex } from './value-index.ts';
+
+/** What a piece of a question means. */
+export type Meaning =
+  | { readonly kind: 'measure'; readonly member: MemberMetadata; readonly isPart: boolean }
+  | {
+      readonly kind: 'dimension';
+      readonly member: MemberMetadata;
+      readonly isPart: boolean;
+      readonly isPlural: boolean;
+    }
+  | { readonly kind: 'ambiguous'; readonly names: readonly string[] }
+  | { readonly kind: 'value'; readonly candidates: readonly DimensionValue[] }
+  | { readonly kind: 'grain'; readonly grain: Grain; readonly isPlural: boolean }
+  | { readonly kind: 'range'; readonly range: TimeRange }
+  | { readonly kind: 'problem'; readonly problem: string }
+  | { readonly kind: 'number'; readonly value: number }
+  | { readonly kind: 'relation' }
+  | { readonly kind: 'command'; readonly command: Command }
+  | { readonly kind: 'unknown' };
+
+/** A piece of a question: its meaning, and its words as written. Spans follow one another and leave nothing out. */
+export type Span = Meaning & { readonly text: string };
+
+/** What is looked for besides English: the members and values of one relation. */
+export interface Vocabulary {
+  readonly members: MemberIndex;
+  readonly values: ValueIndex;
+}
+
+/** A question cut into tokens, with the English at each of them, which is the same for all relations. */
+export interface Text {
+  readonly tokens: readonly Token[];
+  readonly times: readonly (Sized | undefined)[];
+  readonly commands: readonly ReturnType<typeof readCommand>[];
+}
+
+interface Sized {
+  readonly meaning: Meaning;
+  readonly length: number;
+}
+
+/** Reads the English of a question. `today` is `YYYY-MM-DD`; relative times count from it. */
+export function readText(tokens: readonly Token[], today: string): Text {
+  const times = tokens.map((_, at) => readTime(tokens, at, today));
+  return { tokens, times, commands: tokens.map((_, at) => readCommand(tokens, at)) };
+}
+
+/** Cuts the tokens into spans, at each place the longest meaning; among equals members, time, steering words, values. */
+export function annotate(text: Text, vocabulary: Vocabulary): readonly Span[] {
+  const { tokens } = text;
+  const spans: Span[] = [];
+  for (let at = 0; at < tokens.length; ) {
+    const { meaning, length } = meaningAt(text, at, vocabulary, spans);
+    spans.push({ ...meaning, text: textOf(tokens.slice(at, at + length)) });
+    at += length;
+  }
+  return spans;
+}
+
+/** True for a span that says nothing about its neighbours' relation: filler and the like. */
+export function isFiller(span: Span | undefined): boolean {
+  return span?.kind === 'command' && span.command === 'filler';
+}
+
+function meaningAt(text: Text, at: number, vocabulary: Vocabulary, before: readonly Span[]): Sized {
+  const { tokens } = text;
+  const token = tokens[at];
+  const hit = findMembers(vocabulary.members, tokens, at);
+  const value = findValues(vocabulary.values, tokens, at);
+  const time = text.times[at];
+  const command = text.commands[at];
+  const others = Math.max(time?.length ?? 0, command?.length ?? 0);
+  if (value !== undefined && value.length >= Math.max(others, hit?.length ?? 0)) {
+    const isLonger = value.length > Math.max(others, hit?.length ?? 0);
+    if (isLonger || isMeantAsValue(tokens, at, value, hit, time !== undefined, before)) {
+      return { meaning: { kind: 'value', candidates: value.candidates }, length: value.length };
+    }
+    const named = hit?.members[0];
+    if (hit !== undefined && named !== undefined && hit.length > others && !isMeantAsMember(before)) {
+      const names = [named.title, ...value.candidates.map(({ member }) => `a value of ${member.title}`)];
+      return { meaning: { kind: 'ambiguous', names }, length: hit.length };
+    }
+  }
+  if (hit !== undefined && hit.length >= others) {
+    return { meaning: meaningOfHit(hit, tokens[at + hit.length - 1], before), length: hit.length };
+  }
+  if (time !== undefined && time.length >= others) return time;
+  if (command !== undefined) return { meaning: { kind: 'command', command: command.command }, length: command.length };
+  const number = token === undefined ? undefined : readNumber(token);
+  if (number !== undefined) return { meaning: { kind: 'number', value: number }, length: 1 };
+  return { meaning: { kind: 'unknown' }, length: 1 };
+}
+
+function readTime(tokens: readonly Token[], at: number, today: string): Sized | undefined {
+  const phrase = readTimePhrase(tokens, at, today);
+  if (phrase !== undefined) {
+    const { length } = phrase;
+    if ('range' in phrase) return { meaning: { kind: 'range', range: phrase.range }, length };
+    return { meaning: { kind: 'problem', problem: phrase.problem }, length };
+  }
+  const found = readGrain(tokens, at);
+  if (found === undefined) return undefined;
+  return { meaning: { kind: 'grain', grain: found.grain, isPlural: found.isPlural }, length: found.length };
+}
+
+// A word that is a value and something else as well. In quotes it is the value; beside English it is so when it is
+// written with the capitals of the data ("for Just"); beside a member it is so after words that take a value.
+function isMeantAsValue(
+  tokens: readonly Token[],
+  at: number,
+  value: { readonly length: number; readonly isSameCase: boolean },
+  hit: MemberHit | undefined,
+  isTime: boolean,
+  before: readonly Span[],
+): boolean {
+  const isQuoted = isQuote(tokens[at - 1]) && isQuote(tokens[at + value.length]);
+  if (isQuoted) return true;
+  if (isTime) return false;
+  if (hit === undefined || hit.members.length === 0) {
+    const text = tokens[at]?.text ?? '';
+    const isSteering = readCommand(tokens, at) !== undefined;
+    return !isSteering || (value.isSameCase && at > 0 && text !== text.toLowerCase());
+  }
+  const previous = lastContent(before);
+  if (previous?.kind === 'value') return true;
+  return previous?.kind === 'command' && ['only', 'not', 'with', 'versus'].includes(previous.command);
+}
+
+// The same word where a member is due: after "by", "which", "top 5", "how many".
+function isMeantAsMember(before: readonly Span[]): boolean {
+  const previous = lastContent(before);
+  if (previous === undefined) return false;
+  if (previous.kind === 'dimension' || previous.kind === 'number') return true;
+  if (previous.kind !== 'command') return false;
+  return ['group', 'which', 'highest', 'lowest', 'how-many'].includes(previous.command);
+}
+
+// The span before, skipping filler and words that only join: "web and store" looks back from "store" to "web".
+function lastContent(before: readonly Span[]): Span | undefined {
+  return before.findLast(
+    (span) => !(span.kind === 'command' && ['filler', 'and', 'or', 'versus'].includes(span.command)) || isVersus(span),
+  );
+}
+
+function isVersus(span: Span): boolean {
+  return span.kind === 'command' && span.command === 'versus';
+}
+
+function meaningOfHit(hit: MemberHit, last: Token | undefined, before: readonly Span[]): Meaning {
+  if (hit.members.length === 0) return { kind: 'relation' };
+  const pool = chooseByPlace(hit, before);
+  const [member, second] = pool;
+  if (member === undefined) return { kind: 'unknown' };
+  if (second !== undefined) return { kind: 'ambiguous', names: pool.map(({ title }) => title) };
+  if (member.kind === 'measure') return { kind: 'measure', member, isPart: hit.isPart };
+  return { kind: 'dimension', member, isPart: hit.isPart, isPlural: last !== undefined && last.word !== last.stem };
+}
+
+// After "by" or "top 5" a dimension is due, after "how many" a measure, though another member fits the words as well.
+function chooseByPlace(hit: MemberHit, before: readonly Span[]): readonly MemberMetadata[] {
+  const previous = lastContent(before);
+  const isCount = previous?.kind === 'command' && previous.command === 'how-many';
+  const isGroup =
+    previous?.kind === 'number' ||
+    (previous?.kind === 'command' && ['group', 'which', 'highest', 'lowest'].includes(previous.command));
+  if (!isCount && !isGroup) return hit.members;
+  const isDue = (member: MemberMetadata): boolean => (member.kind === 'measure') === isCount;
+  const due = hit.members.filter(isDue);
+  if (due.length > 0) return due;
+  const less = hit.others.filter(isDue);
+  return less.length > 0 ? less : hit.members;
+}
+
+function isQuote(token: Token | undefined): boolean {
+  return token !== undefined && /^["“”„«»'‘’`]$/.test(token.text);
+}
+
+// The words with single spaces, or none where the question has none.
+function textOf(tokens: readonly Token[]): string {
+  return tokens.map((token, place) => (place === 0 || token.isGlued ? token.text : ` ${token.text}`)).join('');
+}

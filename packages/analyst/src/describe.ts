@@ -1,0 +1,69 @@
+/** Says in English what an intent asks, for titles, descriptions and answers. */
+
+import type { MemberMetadata } from '@inlay/semantic/metadata.ts';
+import type { Intent } from './intent.ts';
+import { listOf, lowerTitle, plainText } from './plain-text.ts';
+
+/** The title of a member, safe in Markdown, at most 80 characters. */
+export function titleOf(member: MemberMetadata): string {
+  return plainText(member.title);
+}
+
+/** `Revenue and orders`. */
+export function measuresText(intent: Intent): string {
+  const [first, ...others] = intent.measures;
+  return listOf([titleOf(first), ...others.map((member) => lowerTitle(titleOf(member)))]);
+}
+
+/** `Revenue by month and channel`: what is measured by what, without filters and times. */
+export function queryTitle(intent: Intent): string {
+  const { ranking } = intent;
+  return `${measuresText(intent)}${breakdownText(intent, [])}${ranking === undefined ? '' : rankingText(intent)}`;
+}
+
+/** `Revenue by channel for customer country Germany, 2024`. */
+export function queryDescription(intent: Intent): string {
+  return `${queryTitle(intent)}${filtersText(intent)}, ${rangeText(intent)}`;
+}
+
+/** What was asked, as the opening of an answer: a dimension that a filter holds to one value is not named twice. */
+export function answerOpening(intent: Intent): string {
+  const fixed = intent.filters.flatMap(({ member, values, isExcluded }) =>
+    values.length === 1 && !isExcluded && intent.ranking === undefined ? [member] : [],
+  );
+  const ranking = intent.ranking === undefined ? '' : rankingText(intent);
+  return `${measuresText(intent)}${breakdownText(intent, fixed)}${ranking}${filtersText(intent)}, ${rangeText(intent)}`;
+}
+
+/** ` for channel web or store without category Shoes`; empty without filters. Values are made harmless. */
+export function filtersText(intent: Intent): string {
+  const phrases = intent.filters.map(({ member, values, isExcluded }) => {
+    const shown = values.slice(0, 5).map((value) => plainText(value));
+    const rest = values.length > shown.length ? [`${values.length - shown.length} more`] : [];
+    const name = lowerTitle(titleOf(member));
+    return { isExcluded, text: `${name} ${listOf([...shown, ...rest], isExcluded ? 'and' : 'or')}` };
+  });
+  const included = phrases.filter((phrase) => !phrase.isExcluded).map(({ text }) => text);
+  const excluded = phrases.filter((phrase) => phrase.isExcluded).map(({ text }) => text);
+  return `${included.length > 0 ? ` for ${listOf(included)}` : ''}${excluded.length > 0 ? ` without ${listOf(excluded)}` : ''}`;
+}
+
+/** `2024`, `last 30 days (…)`, `all time`. */
+export function rangeText(intent: Intent): string {
+  return intent.time?.range?.label ?? 'all time';
+}
+
+function breakdownText(intent: Intent, fixed: readonly MemberMetadata[]): string {
+  const dimensions = intent.dimensions.filter((member) => !fixed.includes(member));
+  const grain = intent.time?.grain === undefined ? [] : [intent.time.grain];
+  const parts = [...grain, ...dimensions.map((member) => lowerTitle(titleOf(member)))];
+  return parts.length > 0 ? ` by ${listOf(parts)}` : '';
+}
+
+function rankingText(intent: Intent): string {
+  const { ranking } = intent;
+  if (ranking === undefined) return '';
+  const end = ranking.direction === 'highest' ? 'highest' : 'lowest';
+  const by = intent.measures.length > 1 ? ` by ${lowerTitle(titleOf(ranking.measure))}` : '';
+  return `, ${ranking.limit === 1 ? end : `${end} ${ranking.limit}`}${by}`;
+}

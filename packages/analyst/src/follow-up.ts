@@ -1,0 +1,135 @@
+/** Makes an intent of a reading: of a whole question by itself, of a follow-up by changing the question before it. */
+
+import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/metadata.ts';
+import { type Filter, type Intent, intentLimits, type Reading } from './intent.ts';
+import { plainText } from './plain-text.ts';
+
+/** An intent, or the sentences that say why there is none. */
+export type Completed = { readonly intent: Intent } | { readonly problems: readonly string[] };
+
+/** The intent of a question that stands alone. It needs a measure. */
+export function completeQuestion(reading: Reading): Completed {
+  return complete(reading, {
+    measures: reading.measures,
+    dimensions: reading.dimensions,
+    grain: reading.grain,
+    timeMember: reading.timeMember,
+    range: reading.range,
+    filters: reading.filters,
+    ranking: reading.ranking,
+  });
+}
+
+/** True when a question is meant as a change of the one before: it names no measure, or begins with "and", "what about". */
+export function isFollowUp(reading: Reading): boolean {
+  if (reading.measures.length === 0) return true;
+  const isBreakdownNew = reading.dimensions.length > 0 || reading.grain !== undefined || reading.ranking !== undefined;
+  return reading.mode !== 'question' && !isBreakdownNew;
+}
+
+/**
+ * `before`, changed by a reading of the same relation: a new breakdown, range or ranking takes the place of the old one,
+ * values take the place of those of the same dimension. After "and", "also", "add" measures and breakdown are added.
+ */
+export function completeFollowUp(before: Intent, reading: Reading): Completed {
+  const isAdding = reading.mode === 'add';
+  const isBreakdownNew = reading.dimensions.length > 0 || reading.grain !== undefined;
+  const hasContent =
+    isBreakdownNew ||
+    reading.measures.length > 0 ||
+    reading.filters.length > 0 ||
+    reading.range !== undefined ||
+    reading.ranking !== undefined;
+  if (!hasContent) return { problems: ['I see nothing in it to change in the question before.'] };
+  const keepsBreakdown = !isBreakdownNew || isAdding;
+  const keptDimensions = keepsBreakdown ? before.dimensions : [];
+  const grain = reading.grain ?? (keepsBreakdown ? before.time?.grain : undefined);
+  if (
+    isAdding &&
+    reading.grain !== undefined &&
+    before.time?.grain !== undefined &&
+    reading.grain !== before.time.grain
+  ) {
+    return { problems: ['I can use one unit of time at a time.'] };
+  }
+  const isKept = (filter: Filter): boolean => !reading.filters.some(({ member }) => member === filter.member);
+  // A ranking is of the rows that it was asked for: another breakdown ends it.
+  const keptRanking = isBreakdownNew ? undefined : before.ranking;
+  // "top 5 by revenue" ranks by a measure that is there already and keeps the others.
+  const isKnown = reading.ranking !== undefined && reading.measures.every((member) => before.measures.includes(member));
+  const measures =
+    isAdding || isKnown || reading.measures.length === 0 ? [...before.measures, ...reading.measures] : reading.measures;
+  return complete(reading, {
+    measures: [...new Set(measures)],
+    dimensions: [...new Set([...keptDimensions, ...reading.dimensions])],
+    grain,
+    timeMember: reading.timeMember ?? before.time?.member,
+    range: reading.range ?? before.time?.range,
+    filters: [...before.filters.filter(isKept), ...reading.filters],
+    ranking: reading.ranking ?? keptRanking,
+  });
+}
+
+interface Parts {
+  readonly measures: readonly MemberMetadata[];
+  readonly dimensions: readonly MemberMetadata[];
+  readonly grain: Reading['grain'] | undefined;
+  readonly timeMember: MemberMetadata | undefined;
+  readonly range: Reading['range'] | undefined;
+  readonly filters: readonly Filter[];
+  readonly ranking: Reading['ranking'] | undefined;
+}
+
+function complete(reading: Reading, parts: Parts): Completed {
+  const { relation } = reading;
+  const problems = [...reading.problems];
+  const [measure, ...moreMeasures] = parts.measures;
+  if (measure === undefined) return { problems: [...problems, 'I need to know what to measure.'] };
+  if (parts.measures.length > intentLimits.measuresMax) {
+    problems.push(`I can show ${intentLimits.measuresMax} measures at a time.`);
+  }
+  if (parts.dimensions.length > intentLimits.dimensionsMax) {
+    problems.push(`I can break down by ${intentLimits.dimensionsMax} dimensions at a time.`);
+  }
+  const needsTime = parts.grain !== undefined || parts.range !== undefined;
+  const member = needsTime ? (parts.timeMember ?? firstTime(relation)) : undefined;
+  if (needsTime && member === undefined) problems.push(`${plainText(relation.title)} has no date to use for a time.`);
+  problems.push(...rankingProblems(parts));
+  if (problems.length > 0) return { problems: [...new Set(problems)] };
+  return {
+    intent: {
+      relation,
+      measures: [measure, ...moreMeasures],
+      dimensions: parts.dimensions,
+      ...(member !== undefined && {
+        time: {
+          member,
+          ...(parts.grain !== undefined && { grain: parts.grain }),
+          ...(parts.range !== undefined && { range: parts.range }),
+        },
+      }),
+      filters: parts.filters,
+      ...(parts.ranking !== undefined && { ranking: { ...parts.ranking, measure: rankedMeasure(parts, measure) } }),
+    },
+  };
+}
+
+function rankedMeasure(parts: Parts, first: MemberMetadata): MemberMetadata {
+  const asked = parts.ranking?.measure;
+  return asked !== undefined && parts.measures.includes(asked) ? asked : first;
+}
+
+function rankingProblems(parts: Parts): readonly string[] {
+  if (parts.ranking === undefined) return [];
+  if (parts.dimensions.length === 0 && parts.grain === undefined)
+    return ['I need to know what to rank, such as "top 5 …".'];
+  // The first rows of a table of times and dimensions would be neither the best times nor the best dimensions.
+  if (parts.dimensions.length > 0 && parts.grain !== undefined)
+    return ['I cannot rank and show a course over time at once.'];
+  return [];
+}
+
+// The order of members in the data model is the team's preference.
+function firstTime(relation: RelationMetadata): MemberMetadata | undefined {
+  return relation.members.find((member) => member.kind === 'dimension' && member.type === 'time');
+}

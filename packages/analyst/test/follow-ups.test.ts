@@ -1,0 +1,136 @@
+/** Questions that go on from the one before. */
+
+import type { AnalystMessage } from '@inlay/analyst/conversation.ts';
+import { describe, expect, it } from 'vitest';
+import { answerTo, ask, inputOf, rowsResult, shop } from './shop-catalogue.ts';
+
+/** Asks questions one after the other; the SQL tool returns no rows. Gives the last input or text. */
+function thread(...questions: readonly string[]): {
+  readonly sql: string;
+  readonly input: Readonly<Record<string, string>>;
+} {
+  let messages: readonly AnalystMessage[] = [];
+  for (const [index, question] of questions.slice(0, -1).entries()) {
+    messages = answerTo(question, JSON.stringify({ uuid: `result-${index}` }), messages).messages;
+  }
+  const { turn } = ask(questions.at(-1) ?? '', messages);
+  const input = inputOf(turn);
+  return { sql: input['sqlQuery'] ?? turn.text, input };
+}
+
+const followUps: readonly (readonly [questions: readonly string[], sql: string])[] = [
+  [
+    ['revenue by channel', 'only web'],
+    "SELECT channel, MEASURE(revenue) AS revenue FROM sales WHERE channel = 'web' GROUP BY 1 ORDER BY 2 DESC NULLS LAST",
+  ],
+  [
+    ['revenue by channel in 2024', 'by month'],
+    "SELECT date_trunc('month', created_at) AS month, MEASURE(revenue) AS revenue FROM sales WHERE created_at >= '2024-01-01' AND created_at < '2025-01-01' GROUP BY 1 ORDER BY 1 ASC NULLS LAST",
+  ],
+  [
+    ['revenue by channel', 'and by month'],
+    "SELECT date_trunc('month', created_at) AS month, channel, MEASURE(revenue) AS revenue FROM sales GROUP BY 1, 2 ORDER BY 1 ASC NULLS LAST, 3 DESC NULLS LAST",
+  ],
+  [
+    ['revenue for web in 2024', 'and for 2023?'],
+    "SELECT MEASURE(revenue) AS revenue FROM sales WHERE channel = 'web' AND created_at >= '2023-01-01' AND created_at < '2024-01-01'",
+  ],
+  [
+    ['revenue by product', 'top 5'],
+    'SELECT product, MEASURE(revenue) AS revenue FROM sales GROUP BY 1 ORDER BY 2 DESC NULLS LAST, 1 ASC NULLS LAST LIMIT 5',
+  ],
+  [
+    ['orders and revenue by product', 'top 5 by revenue'],
+    'SELECT product, MEASURE(orders_count) AS orders_count, MEASURE(revenue) AS revenue FROM sales GROUP BY 1 ORDER BY 3 DESC NULLS LAST, 1 ASC NULLS LAST LIMIT 5',
+  ],
+  [
+    ['top 5 products by revenue', 'only web', 'by month'],
+    "SELECT date_trunc('month', created_at) AS month, MEASURE(revenue) AS revenue FROM sales WHERE channel = 'web' GROUP BY 1 ORDER BY 1 ASC NULLS LAST",
+  ],
+  [
+    ['revenue for web', 'only store', 'in Germany'],
+    "SELECT MEASURE(revenue) AS revenue FROM sales WHERE channel = 'store' AND customer_country = 'Germany'",
+  ],
+  [
+    ['revenue by channel', 'what about orders?'],
+    'SELECT channel, MEASURE(orders_count) AS orders_count FROM sales GROUP BY 1 ORDER BY 2 DESC NULLS LAST',
+  ],
+  [
+    ['revenue by channel', 'and orders?'],
+    'SELECT channel, MEASURE(revenue) AS revenue, MEASURE(orders_count) AS orders_count FROM sales GROUP BY 1 ORDER BY 2 DESC NULLS LAST',
+  ],
+  [
+    ['revenue by channel for web', 'orders by brand'],
+    'SELECT brand, MEASURE(orders_count) AS orders_count FROM sales GROUP BY 1 ORDER BY 2 DESC NULLS LAST',
+  ],
+  [
+    ['shipments by carrier', 'only web'],
+    "SELECT carrier, MEASURE(shipments_count) AS shipments_count FROM fulfilment WHERE channel = 'web' GROUP BY 1 ORDER BY 2 DESC NULLS LAST",
+  ],
+  [
+    ['revenue by channel', 'gibberish please', 'only web'],
+    "SELECT channel, MEASURE(revenue) AS revenue FROM sales WHERE channel = 'web' GROUP BY 1 ORDER BY 2 DESC NULLS LAST",
+  ],
+  [
+    ['revenue in 2024 by month', 'all time'],
+    "SELECT date_trunc('month', created_at) AS month, MEASURE(revenue) AS revenue FROM sales GROUP BY 1 ORDER BY 1 ASC NULLS LAST",
+  ],
+  [
+    ['what about orders by channel', 'only web'],
+    "SELECT channel, MEASURE(orders_count) AS orders_count FROM sales WHERE channel = 'web' GROUP BY 1 ORDER BY 2 DESC NULLS LAST",
+  ],
+];
+
+describe('follow-ups', () => {
+  it.each(followUps)('%j', (questions, sql) => {
+    expect(thread(...questions).sql).toBe(sql);
+  });
+
+  it.each([
+    [['shipments by carrier', 'by brand'], 'That belongs to Sales, but the question before is about Fulfilment.'],
+    [['revenue by channel', 'please'], 'I see nothing in it to change in the question before.'],
+    [['revenue by channel', 'only gibberish'], 'I do not understand "gibberish".'],
+    [['revenue by month and channel', 'top 5'], 'I cannot rank and show a course over time at once.'],
+    [['gibberish', 'only web'], 'I need to know what to measure.'],
+  ])('refuses %j', (questions, text) => {
+    const { sql } = thread(...questions);
+    expect(sql).toContain(text);
+    expect(sql).not.toContain('SELECT');
+  });
+
+  it('names the result that it builds on, and looks nothing up again', () => {
+    const { input } = thread('orders by brand', 'revenue by channel', 'only web');
+    expect(input).toMatchObject({
+      queryTitle: 'Revenue by channel',
+      description: 'Revenue by channel for channel web, all time',
+      userRequest: 'only web',
+      memoryId: 'result-1',
+    });
+    expect(thread('orders by brand', 'revenue by channel').input).not.toHaveProperty('memoryId');
+  });
+
+  it('takes no memory from before the question that it goes back to', () => {
+    const first = answerTo('orders by brand', JSON.stringify({ uuid: 'old' })).messages;
+    const failed = answerTo(
+      'revenue by channel',
+      JSON.stringify({ error: { code: 'QUERY_FAILED', message: 'No.' } }),
+      first,
+    );
+    expect(inputOf(ask('only web', failed.messages).turn)).not.toHaveProperty('memoryId');
+  });
+
+  it('answers as the recorded example', () => {
+    const result = rowsResult(['channel:String', 'revenue:Decimal'], [['web', 182340.5]]);
+    const { messages } = answerTo('revenue by channel', result);
+    expect(answerTo('only web', result, messages).text).toBe('Revenue for channel web, all time: 182,340.50.');
+  });
+
+  it('refuses rather than going back to an older question when the last one is no longer understood', () => {
+    const rows = rowsResult(['orders_count:Int64'], [[1]]);
+    const first = answerTo('orders by month', rows).messages;
+    const second = answerTo('revenue for Shoes', rows, first).messages;
+    const { turn } = ask('by channel', second, { ...shop, valueMatches: [] });
+    expect(turn.toolCalls).toEqual([]);
+    expect(turn.text).toContain('I can no longer tell what the question before meant.');
+  });
+});
