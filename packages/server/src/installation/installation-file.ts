@@ -1,0 +1,234 @@
+/** The file inlay.yml, which says what an installation consists of: its shape, and reading it with places in errors. */
+import { readFile, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import {
+  attributeTypeSchema,
+  attributeValueSchema,
+  emailSchema,
+  internalIdSchema,
+  nameSchema,
+} from '@inlay/contract/user.ts';
+import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
+import { z } from 'zod';
+import { ConfigError } from '../config.ts';
+
+const fileBytesMax = 1_048_576;
+const itemsMax = 500;
+
+const idSchema = z.int().min(1).max(2_147_483_647);
+const textSchema = z.string().min(1).max(4096);
+const pathSchema = textSchema.refine((path) => !path.includes('\0'), 'must not contain NUL');
+const list = <T extends z.ZodType>(item: T) => z.array(item).max(itemsMax).default([]);
+
+const accountSchema = z.strictObject({
+  /** Part of the chat address. */
+  name: z
+    .string()
+    .regex(
+      /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}$/,
+      'must be 1 to 63 letters, digits, - and _, beginning with a letter or digit',
+    ),
+  plan: z.enum(['starter', 'premium', 'enterprise']),
+  useCreatorMode: z.boolean().default(false),
+  userAttributes: list(
+    z.strictObject({
+      name: nameSchema,
+      type: attributeTypeSchema,
+      displayName: textSchema.optional(),
+      defaultValue: z.string().max(4096).optional(),
+      description: textSchema.optional(),
+    }),
+  ),
+  groups: list(z.strictObject({ name: nameSchema, description: textSchema.optional() })),
+  internalUsers: list(
+    z.strictObject({
+      username: internalIdSchema.refine((name) => name === name.trim(), 'must not begin or end with white space'),
+      email: emailSchema,
+      groups: z.array(nameSchema).max(itemsMax).optional(),
+      userAttributes: list(z.strictObject({ name: nameSchema, value: attributeValueSchema })),
+    }),
+  ),
+  deployments: list(
+    z.strictObject({
+      id: idSchema,
+      name: nameSchema,
+      model: pathSchema,
+      warehouse: z.strictObject({ type: z.literal('duckdb'), folder: pathSchema }),
+    }),
+  ),
+  agents: list(z.strictObject({ id: idSchema, deployment: idSchema, name: nameSchema })),
+});
+
+const installationSchema = z.strictObject({ accounts: z.array(accountSchema).min(1).max(itemsMax) });
+
+/** A read installation: absolute paths, no name twice where it must be unique. */
+export type Installation = z.infer<typeof installationSchema>;
+export type InstallationAccount = Installation['accounts'][number];
+
+type Place = readonly PropertyKey[];
+type Problem = { readonly place: Place; readonly message: string };
+
+/**
+ * Reads and checks an installation file. Relative paths count from the file; `${dataDir}` at the beginning of a warehouse
+ * folder stands for the data folder.
+ * @throws ConfigError with one line per problem: file, line, column, path and what is wrong.
+ */
+export async function readInstallation(file: string, dataFolder: string): Promise<Installation> {
+  const text = await readText(file);
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
+  if (document.errors.length > 0) {
+    throw new ConfigError(
+      document.errors.map((error) => {
+        const { line, col } = lines.linePos(error.pos[0]);
+        return `${file}:${line}:${col}: ${error.message}`;
+      }),
+    );
+  }
+  const fail = (problems: readonly Problem[]): never => {
+    throw new ConfigError(problems.map((problem) => `${file}:${describe(document, lines, problem)}`));
+  };
+
+  const parsed = installationSchema.safeParse(toPlain(document, file));
+  if (!parsed.success) return fail(parsed.error.issues.flatMap(toProblems));
+  const problems = [...findDuplicates(parsed.data)];
+  const folder = dirname(resolve(file));
+  const accounts: InstallationAccount[] = [];
+  for (const [index, account] of parsed.data.accounts.entries()) {
+    const deployments: InstallationAccount['deployments'] = [];
+    for (const [number, deployment] of account.deployments.entries()) {
+      const place = ['accounts', index, 'deployments', number] as const;
+      const model = resolve(folder, deployment.model);
+      if (!(await isFolder(model))) problems.push({ place: [...place, 'model'], message: `no such folder: ${model}` });
+      const warehouseFolder = deployment.warehouse.folder.replace(/^\$\{dataDir\}(?=$|[/\\])/, () => dataFolder);
+      if (warehouseFolder.includes('${')) {
+        problems.push({
+          place: [...place, 'warehouse', 'folder'],
+          // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text of the file that is meant
+          message: 'only ${dataDir} at the beginning is known',
+        });
+      }
+      deployments.push({
+        ...deployment,
+        model,
+        warehouse: { type: 'duckdb', folder: resolve(folder, warehouseFolder) },
+      });
+    }
+    accounts.push({ ...account, deployments });
+  }
+  if (problems.length > 0) return fail(problems);
+  return { accounts };
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    const { size } = await stat(file);
+    if (size > fileBytesMax) throw new Error(`the file is larger than ${fileBytesMax} bytes`);
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    throw new ConfigError([`${file} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`]);
+  }
+}
+
+function toPlain(document: Document, file: string): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100 });
+  } catch (cause) {
+    throw new ConfigError([`${file}: ${cause instanceof Error ? cause.message : String(cause)}`]);
+  }
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+/** An unknown key is reported at the key, not at the object around it. */
+function toProblems(issue: z.core.$ZodIssue): Problem[] {
+  if (issue.code !== 'unrecognized_keys') return [{ place: issue.path, message: issue.message }];
+  return issue.keys.map((key) => ({ place: [...issue.path, key], message: 'is not a known key' }));
+}
+
+/** Names and ids that occur twice. Ids of deployments and agents are unique in an installation, the rest in an account. */
+function* findDuplicates(installation: Installation): Generator<Problem> {
+  const { accounts } = installation;
+  const twice = function* (
+    items: readonly { readonly key: string | number; readonly place: Place }[],
+  ): Generator<Problem> {
+    const seen = new Set<string | number>();
+    for (const { key, place } of items) {
+      if (seen.has(key)) yield { place, message: `${JSON.stringify(key)} occurs twice` };
+      seen.add(key);
+    }
+  };
+  const all = <T>(
+    pick: (account: InstallationAccount) => readonly T[],
+    list: string,
+    key: string,
+    value: (item: T) => string | number,
+  ) =>
+    accounts.flatMap((account, index) =>
+      pick(account).map((item, number) => ({ key: value(item), place: ['accounts', index, list, number, key] })),
+    );
+
+  yield* twice(accounts.map(({ name }, index) => ({ key: name, place: ['accounts', index, 'name'] })));
+  yield* twice(
+    all(
+      (account) => account.deployments,
+      'deployments',
+      'id',
+      ({ id }) => id,
+    ),
+  );
+  yield* twice(
+    all(
+      (account) => account.agents,
+      'agents',
+      'id',
+      ({ id }) => id,
+    ),
+  );
+  for (const [index, account] of accounts.entries()) {
+    const named = (list: 'groups' | 'userAttributes') =>
+      account[list].map(({ name }, number) => ({ key: name, place: ['accounts', index, list, number, 'name'] }));
+    yield* twice(named('groups'));
+    yield* twice(named('userAttributes'));
+    for (const [number, user] of account.internalUsers.entries()) {
+      const place = ['accounts', index, 'internalUsers', number];
+      yield* twice((user.groups ?? []).map((key, at) => ({ key, place: [...place, 'groups', at] })));
+      yield* twice(
+        user.userAttributes.map(({ name }, at) => ({ key: name, place: [...place, 'userAttributes', at, 'name'] })),
+      );
+    }
+    // A username that is another's address would make `internalId` ambiguous (decisions 4). One's own may be the same.
+    yield* twice(
+      account.internalUsers.flatMap(({ username, email }, number) => {
+        const place = ['accounts', index, 'internalUsers', number];
+        const names = [{ key: username.toLowerCase(), place: [...place, 'username'] }];
+        if (email.toLowerCase() !== username.toLowerCase())
+          names.push({ key: email.toLowerCase(), place: [...place, 'email'] });
+        return names;
+      }),
+    );
+  }
+}
+
+/** `line:column: path message`, as exact as the place can be found in the file. */
+function describe(document: Document, lines: LineCounter, { place, message }: Problem): string {
+  const { line, col } = lines.linePos(offsetOf(document, place));
+  return `${line}:${col}: ${place.length > 0 ? `${place.map(String).join('.')}: ` : ''}${message}`;
+}
+
+function offsetOf(document: Document, place: Place): number {
+  for (let length = place.length; length > 0; length--) {
+    const path = place.slice(0, length);
+    const parent = length > 1 ? document.getIn(path.slice(0, -1), true) : document.contents;
+    const pair = isMap(parent) ? parent.items.find(({ key }) => isScalar(key) && key.value === path.at(-1)) : undefined;
+    const node = pair?.key ?? document.getIn(path, true);
+    if (isNode(node) && node.range) return node.range[0];
+  }
+  return isNode(document.contents) && document.contents.range ? document.contents.range[0] : 0;
+}

@@ -1,0 +1,54 @@
+/** The demo as it is at every start: its data, its installation, its API key. */
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Kysely } from 'kysely';
+import type { Config } from '../config.ts';
+import { makeDataFolder, readOrCreateSecretFile } from '../store/data-folder.ts';
+import type { Schema } from '../store/schema.ts';
+import { newApiKey, setDemoKey } from './api-keys.ts';
+import { applyInstallation } from './apply-installation.ts';
+import { ensureDemoData } from './demo.ts';
+import { readInstallation } from './installation-file.ts';
+
+const storefront = fileURLToPath(new URL('../../../../examples/storefront/', import.meta.url));
+
+/** Where the demo's API key is found: a file, or (null) the variable INLAY_API_KEY. */
+export interface Demo {
+  readonly keyFile: string | null;
+}
+
+/**
+ * Makes the demo's data in the data folder, unless it is there. Needs no store, and so can go on while one opens.
+ * @param say told what takes long.
+ */
+export async function makeDemoData(
+  { dataFolder }: Pick<Config, 'dataFolder'>,
+  say: (line: string) => void,
+): Promise<void> {
+  await makeDataFolder(dataFolder);
+  await ensureDemoData({ script: join(storefront, 'generate.sql'), folder: join(dataFolder, 'storefront'), say });
+}
+
+/**
+ * Applies the demo's installation and sets its key: INLAY_API_KEY, or one that is made once and kept in the data folder.
+ * @throws ConfigError
+ */
+export async function applyDemo(
+  { db, clock }: { readonly db: Kysely<Schema>; readonly clock: () => Date },
+  { dataFolder, apiKey }: Pick<Config, 'dataFolder' | 'apiKey'>,
+): Promise<Demo> {
+  const installation = await readInstallation(join(storefront, 'inlay.yml'), dataFolder);
+  const { accountIds } = await applyInstallation(db, installation);
+  const keyFile = apiKey === undefined ? join(dataFolder, 'api-key') : null;
+  const key = apiKey ?? (await readOrCreateSecretFile(join(dataFolder, 'api-key'), newApiKey));
+  const accountId = accountIds.get('demo');
+  if (accountId === undefined) throw new Error('the storefront example declares no account demo');
+  await setDemoKey(db, accountId, key, clock());
+  return { keyFile };
+}
+
+/** Whether an API key exists that is not revoked; without one nobody can use the API. */
+export async function hasApiKey(db: Kysely<Schema>): Promise<boolean> {
+  const key = await db.selectFrom('api_keys').select('id').where('revoked_at', 'is', null).limit(1).executeTakeFirst();
+  return key !== undefined;
+}

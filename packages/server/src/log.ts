@@ -1,0 +1,47 @@
+/** The log: one JSON object per line on standard output, without secrets, whatever is passed to it. */
+import { type DestinationStream, type Logger, pino } from 'pino';
+
+/** What logs. Errors go under the key `err`, requests under `req`. */
+export type Log = Logger;
+
+const hidden = '[hidden]';
+
+/** Keys whose values are never written, at the depths at which requests and errors carry them. */
+const secretKeys = ['authorization', 'sessionId', 'token', 'apiKey', 'secret', 'password', 'connectionString'];
+
+/**
+ * The net below the keys: secrets inside texts, such as URLs and messages of libraries. The patterns match no quote and no
+ * backslash, so a line stays JSON.
+ */
+const secretTexts: readonly (readonly [pattern: RegExp, replacement: string])[] = [
+  [/\b(api-key|bearer|embed-token|basic)(\s+|%20)[^\s"\\,]+/gi, `$1 ${hidden}`],
+  [/([?&](?:session|sessionId|token)=)[^&#\s"\\]*/gi, `$1${hidden}`],
+  // A secret of store/secret.ts: a short prefix and 256 bits as base64url.
+  [/\b([a-z]{2,8}[-_])[\w-]{43}(?![\w-])/g, `$1${hidden}`],
+  [/\beyJ[\w-]+\.[\w-]+\.[\w-]+/g, hidden],
+  [/\b(postgres(?:ql)?:\/\/[^:@/\s"\\]*):[^@\s"\\]*@/gi, `$1:${hidden}@`],
+];
+
+/**
+ * Opens the log. Lines hold `level` by name and `time` as ISO 8601.
+ * @param destination where lines go; standard output when left out.
+ */
+export function openLog(destination?: DestinationStream): Log {
+  return pino(
+    {
+      base: null,
+      timestamp: () => `,"time":"${new Date().toISOString()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: {
+        paths: secretKeys.flatMap((key) => [key, `*.${key}`, `*.*.${key}`, `*.*.*.${key}`]),
+        censor: hidden,
+      },
+      hooks: { streamWrite: hideSecrets },
+    },
+    destination ?? pino.destination({ dest: 1, sync: true }),
+  );
+}
+
+function hideSecrets(line: string): string {
+  return secretTexts.reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), line);
+}
