@@ -1,0 +1,83 @@
+/** Deployments ready to answer: data model loaded, warehouse open. Opened when first asked for, then kept. */
+import { glob, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { DataModel } from '@inlay/semantic/data-model.ts';
+import { loadDataModel } from '@inlay/semantic/load-data-model.ts';
+import type { Kysely } from 'kysely';
+import { InlayError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { Schema } from '../store/schema.ts';
+import { openDuckDb } from '../warehouse/duckdb.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+
+/** A deployment ready to answer. */
+export interface Deployment {
+  readonly id: number;
+  readonly accountId: number;
+  readonly model: DataModel;
+  readonly warehouse: Warehouse;
+}
+
+/** The deployments of this process. */
+export interface Deployments extends AsyncDisposable {
+  /**
+   * @throws InlayError NOT_FOUND when the account has no such deployment, DATA_MODEL_INVALID when its data model does not
+   * load (what is wrong is in the log), NOT_READY when its warehouse does not open
+   */
+  get(accountId: number, deploymentId: number): Promise<Deployment>;
+  /** Resolves when every warehouse that was opened answers; rejects otherwise. */
+  ping(): Promise<void>;
+}
+
+/** Threads of one DuckDB instance. */
+const duckDbThreads = 4;
+
+export function openDeployments(dependencies: { readonly db: Kysely<Schema>; readonly log: Log }): Deployments {
+  const { db, log } = dependencies;
+  const opened = new Map<number, Promise<Deployment>>();
+
+  const open = async (id: number): Promise<Deployment> => {
+    const row = await db.selectFrom('deployments').selectAll().where('id', '=', id).executeTakeFirst();
+    if (row === undefined) throw notFound(id);
+    const model = await readModel(row.model_folder, log);
+    const warehouse = await openDuckDb({ folder: row.warehouse.folder, threads: duckDbThreads });
+    return { id, accountId: row.account_id, model, warehouse };
+  };
+
+  return {
+    async get(accountId, deploymentId) {
+      let deployment = opened.get(deploymentId);
+      if (deployment === undefined) {
+        deployment = open(deploymentId);
+        opened.set(deploymentId, deployment);
+        // What failed to open is tried again at the next call.
+        deployment.catch(() => opened.delete(deploymentId));
+      }
+      const found = await deployment;
+      if (found.accountId !== accountId) throw notFound(deploymentId);
+      return found;
+    },
+    async ping() {
+      await Promise.all([...opened.values()].map(async (deployment) => (await deployment).warehouse.ping()));
+    },
+    async [Symbol.asyncDispose]() {
+      const settled = await Promise.allSettled(opened.values());
+      for (const result of settled) if (result.status === 'fulfilled') await result.value.warehouse.close();
+    },
+  };
+}
+
+const notFound = (id: number) => new InlayError('NOT_FOUND', `No deployment ${id}.`);
+
+async function readModel(folder: string, log: Log): Promise<DataModel> {
+  const files: { path: string; text: string }[] = [];
+  for await (const path of glob('**/*.{yml,yaml}', { cwd: folder })) {
+    files.push({ path, text: await readFile(join(folder, path), 'utf8') });
+  }
+  // Cubes and views come in the order of their files' names, whatever order the disk gives.
+  files.sort((one, other) => (one.path < other.path ? -1 : 1));
+  const model = loadDataModel(files);
+  if (!('issues' in model)) return model;
+  log.error({ folder, issues: model.issues }, 'data model does not load');
+  throw new InlayError('DATA_MODEL_INVALID', 'The data model of this deployment does not load; the log says why.');
+}

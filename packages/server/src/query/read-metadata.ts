@@ -1,0 +1,31 @@
+import type { RelationMetadata } from '@inlay/semantic/metadata.ts';
+import { searchRelations } from '@inlay/semantic/search-relations.ts';
+import { visibleMetadata } from '@inlay/semantic/visible-metadata.ts';
+import { loadSubject } from '../users/subject.ts';
+import type { Query, QueryDependencies } from './run-query.ts';
+
+/**
+ * The relations and members that the user may see, views before cubes.
+ * @throws InlayError UNAUTHENTICATED or NOT_FOUND
+ */
+export async function readMetadata(
+  dependencies: QueryDependencies,
+  query: Pick<Query, 'principal' | 'deploymentId'>,
+): Promise<readonly RelationMetadata[]> {
+  const [{ model }, subject] = await Promise.all([
+    dependencies.deployments.get(query.principal.accountId, query.deploymentId),
+    loadSubject(dependencies.db, query.principal, dependencies.clock()),
+  ]);
+  return visibleMetadata(model, subject);
+}
+
+/**
+ * The same, but only the relations that match `searchQuery`, best first; empty when nothing matches.
+ * @throws InlayError UNAUTHENTICATED or NOT_FOUND
+ */
+export async function searchMetadata(
+  dependencies: QueryDependencies,
+  query: Pick<Query, 'principal' | 'deploymentId'> & { readonly searchQuery: string },
+): Promise<readonly RelationMetadata[]> {
+  return searchRelations(await readMetadata(dependencies, query), query.searchQuery);
+}

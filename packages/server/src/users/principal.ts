@@ -1,0 +1,13 @@
+import type { SecurityContextJson } from '@inlay/contract/user.ts';
+
+/**
+ * Who asks for data: ids only, and the security context of the session or request. What the user may see is not in here;
+ * it is read from the store at every query, so that a change of rights counts from the next query on.
+ */
+export interface Principal {
+  readonly accountId: number;
+  readonly userId: number;
+  /** The embed session that the credential belongs to; null when an API key acts for the user. */
+  readonly sessionId: string | null;
+  readonly securityContext: SecurityContextJson;
+}

@@ -1,0 +1,69 @@
+/** What the asking user is and holds at this moment, as access policies see it. Read from the store for every query. */
+import type { AttributeType, AttributeValue } from '@inlay/contract/user.ts';
+import type { Subject } from '@inlay/semantic/subject.ts';
+import { type Kysely, sql } from 'kysely';
+import { InlayError } from '../errors.ts';
+import type { Schema } from '../store/schema.ts';
+import { parseDefaultValue } from './attribute-values.ts';
+import type { Principal } from './principal.ts';
+
+interface SubjectRow {
+  readonly kind: 'external' | 'internal';
+  readonly groups: readonly string[];
+  readonly attributes: readonly {
+    readonly name: string;
+    readonly type: AttributeType;
+    readonly default_value: string | null;
+    readonly is_stored: boolean;
+    readonly value: AttributeValue;
+  }[];
+}
+
+/**
+ * The subject of `principal` at the instant `now`: tenant-wide group names and attribute values; the default of a
+ * definition stands only where no value was ever stored, and an explicit null stays null (decisions 4). An attribute
+ * without value and default is absent. One query.
+ * @throws InlayError UNAUTHENTICATED when the user is gone, inactive or expired, or the session has ended or its API key
+ * was revoked.
+ */
+export async function loadSubject(db: Kysely<Schema>, principal: Principal, now: Date): Promise<Subject> {
+  const { rows } = await sql<SubjectRow>`
+    select u.kind,
+      coalesce(
+        (select jsonb_agg(g.name order by g.name)
+         from user_groups ug join groups g on g.id = ug.group_id
+         where ug.user_id = u.id),
+        '[]'::jsonb) as groups,
+      coalesce(
+        (select jsonb_agg(jsonb_build_object('name', a.name, 'type', a.type, 'default_value', a.default_value,
+                                             'is_stored', v.user_id is not null, 'value', v.value))
+         from user_attributes a
+         left join user_attribute_values v on v.attribute_id = a.id and v.user_id = u.id
+         where a.account_id = u.account_id and (v.user_id is not null or a.default_value is not null)),
+        '[]'::jsonb) as attributes
+    from users u
+    where u.id = ${principal.userId} and u.account_id = ${principal.accountId}
+      and u.is_active and (u.expires_at is null or u.expires_at > ${now})
+      and (${principal.sessionId}::uuid is null or exists (
+        select 1 from sessions s join api_keys k on k.id = s.api_key_id
+        where s.id = ${principal.sessionId}::uuid and s.user_id = u.id and s.ends_at > ${now} and k.revoked_at is null))`.execute(
+    db,
+  );
+  const row = rows[0];
+  if (row === undefined) throw new InlayError('UNAUTHENTICATED', 'The user or the session has ended.');
+
+  // Without a prototype a policy that names `constructor` or `__proto__` reads nothing.
+  const userAttributes: Record<string, AttributeValue> = Object.create(null);
+  for (const { name, type, default_value, is_stored, value } of row.attributes) {
+    // An unreadable default gives null, which matches no row.
+    userAttributes[name] = is_stored ? value : (parseDefaultValue(type, default_value ?? '') ?? null);
+  }
+  return {
+    groups: row.groups,
+    userAttributes,
+    securityContext: principal.securityContext,
+    embedTenantName: null,
+    isEmbedTenantScope: false,
+    isInternal: row.kind === 'internal',
+  };
+}
