@@ -1,0 +1,44 @@
+/** What the agent remembers of a thread: its messages as a language model reads them. Pure. */
+import { z } from 'zod';
+import type { ConversationMessage } from '../agent/language-models/language-model.ts';
+import type { Message } from './frames.ts';
+
+/** The latest messages that a new run is told of. */
+const messagesMax = 400;
+
+const resultSchema = z.object({ uuid: z.uuid() });
+
+/** A conversation, oldest first, and the ids of the results in it. */
+export interface Conversation {
+  readonly messages: readonly ConversationMessage[];
+  readonly resultIds: readonly string[];
+}
+
+/**
+ * Rebuilds the conversation of a thread. Final answers are left out, as they repeat the agent's last message. It begins with
+ * a user's message, however much is cut off.
+ */
+export function toConversation(history: readonly Message[]): Conversation {
+  const recent = history.slice(-messagesMax);
+  const begin = recent.findIndex(({ role }) => role === 'user');
+  const messages = recent.slice(begin === -1 ? recent.length : begin).flatMap(toConversationMessages);
+  const resultIds = history.flatMap(({ toolCall }) => resultIdOf(toolCall?.result));
+  return { messages, resultIds };
+}
+
+function toConversationMessages({ id, role, content, graphPath, toolCall }: Message): ConversationMessage[] {
+  if (role === 'user') return [{ role, content }];
+  if (graphPath?.[0] === 'final') return [];
+  if (toolCall === null) return [{ role, content, toolCalls: [] }];
+  const { name, input, result = '{}' } = toolCall;
+  return [
+    { role, content: '', toolCalls: [{ id, name, input }] },
+    { role: 'tool', toolCallId: id, name, result },
+  ];
+}
+
+function resultIdOf(result: string | undefined): string[] {
+  if (result === undefined) return [];
+  const parsed = resultSchema.safeParse(JSON.parse(result));
+  return parsed.success ? [parsed.data.uuid] : [];
+}

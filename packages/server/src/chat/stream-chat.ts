@@ -1,0 +1,154 @@
+/** The use case of the chat endpoint (service.md 4.3): a message or a look at the thread in, a stream of lines out. */
+import type { ChatRequest, Frame } from '@inlay/contract/chat.ts';
+import type { Kysely } from 'kysely';
+import { InlayError } from '../errors.ts';
+import type { Schema } from '../store/schema.ts';
+import type { Principal } from '../users/principal.ts';
+import type { Agent } from './find-agent.ts';
+import { abortedFrame, cutoffFrame, errorFrame, joinRun, messageFrame, toHistory, usageFrame } from './frames.ts';
+import type { Run, Runs } from './runs.ts';
+import { findRun, findThread, insertThread, readMessages, type StoredRun, type ThreadOwner } from './thread-store.ts';
+import { noUsage } from './write-run.ts';
+
+/** What the chat needs. */
+export interface ChatDependencies {
+  readonly db: Kysely<Schema>;
+  readonly clock: () => Date;
+  readonly runs: Runs;
+}
+
+/** A chat call, parsed and authorised. */
+export interface ChatCall {
+  readonly principal: Principal;
+  readonly agent: Agent;
+  readonly request: Omit<ChatRequest, 'sessionSettings'>;
+  readonly requestId: string;
+  /** Aborts when the client is gone: reading ends, the run goes on. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Decides everything that can be refused, begins a run where there is an input, and gives the lines to send.
+ * @throws InlayError NOT_FOUND (thread), BRANCH_NOT_FOUND, BRANCH_NOT_ALLOWED, INVALID_REQUEST, MESSAGE_ID_REUSED, and what
+ * {@link Runs} `start` throws.
+ */
+export async function openChatStream(dependencies: ChatDependencies, call: ChatCall): Promise<AsyncIterable<Frame>> {
+  const { db, runs, clock } = dependencies;
+  const { principal, agent, request, requestId, signal } = call;
+  requireDefaultBranch(request, principal.sessionId !== null);
+  const { chatId, input, messageId } = request;
+  const owner = { accountId: agent.accountId, userId: principal.userId, agentId: agent.id };
+
+  if (chatId !== undefined) {
+    const thread = await findThread(db, { ...owner, threadId: chatId });
+    if (thread?.userId !== principal.userId) throw new InlayError('NOT_FOUND', 'Chat thread not found.');
+  }
+  if (input === undefined) {
+    if (chatId !== undefined) return readThread(dependencies, chatId, signal);
+    return toLines([cutoffFrame(await insertThread(db, owner, '', clock()), false)]);
+  }
+  const started = await runs.start({
+    principal,
+    agentId: agent.id,
+    deploymentId: agent.deploymentId,
+    threadId: chatId ?? null,
+    input,
+    messageId,
+    requestId,
+  });
+  if (started.kind === 'repeated') {
+    requireSameMessage(started.stored, input, chatId);
+    return repeatRun(dependencies, owner, started.stored, signal);
+  }
+  const { run, history } = started;
+  const { head, from } = joinRun(run.threadId, history, run.log.frames, 0);
+  return toLines(head, run.log.follow(from, signal));
+}
+
+/**
+ * This version has one branch, `main`, and it is the default.
+ * @throws InlayError BRANCH_NOT_FOUND, BRANCH_NOT_ALLOWED (an embed token), INVALID_REQUEST when `isDefaultBranch` contradicts.
+ */
+export function requireDefaultBranch(
+  { activeBranchName, isDefaultBranch }: Pick<ChatRequest, 'activeBranchName' | 'isDefaultBranch'>,
+  isEmbedToken: boolean,
+): void {
+  if (activeBranchName !== undefined && activeBranchName !== 'main') {
+    if (isEmbedToken) throw new InlayError('BRANCH_NOT_ALLOWED', 'An embed token is bound to the default branch.');
+    throw new InlayError('BRANCH_NOT_FOUND', 'The data model has no such branch.');
+  }
+  if (isDefaultBranch === false) {
+    const message =
+      activeBranchName === undefined ? 'needs activeBranchName' : 'is false, but main is the default branch';
+    throw new InlayError('INVALID_REQUEST', `isDefaultBranch ${message}.`, {
+      issues: [{ path: 'isDefaultBranch', message }],
+    });
+  }
+}
+
+/** @throws InlayError MESSAGE_ID_REUSED unless the call repeats the one that began the run. */
+function requireSameMessage({ messages, threadId }: StoredRun, input: string, chatId: string | undefined): void {
+  const isSame = messages.some(({ role, content }) => role === 'user' && content === input);
+  if (!isSame || (chatId !== undefined && chatId !== threadId)) {
+    throw new InlayError('MESSAGE_ID_REUSED', 'The messageId was used before with another message.');
+  }
+}
+
+/** The thread as it is; where a run goes on, the stream follows it to its end. */
+async function readThread(
+  { db, runs }: ChatDependencies,
+  chatId: string,
+  signal: AbortSignal,
+): Promise<AsyncIterable<Frame>> {
+  return runs.whileNoneStarts(chatId, async (run) => {
+    if (run !== undefined) return followRun(db, run, signal);
+    const messages = await readMessages(db, chatId);
+    return toLines([...messages.map(messageFrame), cutoffFrame(chatId, false)]);
+  });
+}
+
+/** A run from where it stands now; its lines stay in memory for this reader even when it ends meanwhile. */
+async function followRun(
+  db: Kysely<Schema>,
+  { threadId, firstSort, log }: Run,
+  signal: AbortSignal,
+): Promise<AsyncIterable<Frame>> {
+  const before = await readMessages(db, threadId, { before: firstSort });
+  const { head, from } = joinRun(threadId, before.map(messageFrame), log.frames, log.frames.length);
+  return toLines(head, log.follow(from, signal));
+}
+
+/** The run that a repeated message began: joined where it goes on, else replayed from the store after all other messages. */
+async function repeatRun(
+  { db, runs }: ChatDependencies,
+  owner: ThreadOwner,
+  { messageId, threadId }: StoredRun,
+  signal: AbortSignal,
+): Promise<AsyncIterable<Frame>> {
+  return runs.whileNoneStarts(threadId, async (run) => {
+    if (run?.messageId === messageId) return followRun(db, run, signal);
+    // Read anew: it may have ended since it was found.
+    const stored = await findRun(db, owner, messageId);
+    if (stored === undefined) throw new InlayError('NOT_FOUND', 'Chat thread not found.');
+    const others = await readMessages(db, threadId, { exceptRunId: stored.id, ...(run && { before: run.firstSort }) });
+    const lines = [
+      ...others.map(messageFrame),
+      ...(run === undefined ? [] : toHistory(run.log.frames)),
+      cutoffFrame(threadId, true),
+      ...stored.messages.map(messageFrame),
+    ];
+    return toLines([...lines, ...endFrames(stored, Math.max(...lines.map(({ sort }) => sort)) + 1)]);
+  });
+}
+
+/** The control lines that ended a run. */
+function endFrames({ state, error, usage }: StoredRun, sort: number): Frame[] {
+  if (state === 'aborted') return [abortedFrame(sort), usageFrame(usage ?? noUsage, sort + 1)];
+  if (error !== null) return [errorFrame(error, sort), usageFrame(usage ?? noUsage, sort + 1)];
+  return [usageFrame(usage ?? noUsage, sort)];
+}
+
+async function* toLines(head: readonly Frame[], live?: AsyncIterable<Frame>): AsyncGenerator<Frame> {
+  yield* head;
+  if (live !== undefined) yield* live;
+}

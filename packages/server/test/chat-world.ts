@@ -1,0 +1,206 @@
+/** Accounts, users and agents with equal names side by side, and the chat over them with a scripted language model. */
+import { randomUUID } from 'node:crypto';
+import type { ChatRequest, Frame } from '@inlay/contract/chat.ts';
+import { z } from 'zod';
+import { type AgentDependencies, type AgentLimits, runAgent } from '../src/agent/agent-loop.ts';
+import type { LanguageModel } from '../src/agent/language-models/language-model.ts';
+import { defineTool, type Tool } from '../src/agent/tools/tool.ts';
+import { abortChat } from '../src/chat/abort-chat.ts';
+import { findAgent } from '../src/chat/find-agent.ts';
+import { createRuns, type Runs } from '../src/chat/runs.ts';
+import { openChatStream } from '../src/chat/stream-chat.ts';
+import type { Principal } from '../src/users/principal.ts';
+import { type DatabaseKind, openTestDatabase, type TestDatabase } from './databases.ts';
+
+export const testLimits: AgentLimits = {
+  agentTurnsMax: 20,
+  agentToolCallsMax: 40,
+  runMs: 20_000,
+  languageModelSilenceMs: 20_000,
+  textCharactersMax: 10_000,
+};
+
+/** What a chat of the test is made of; all but the language model has a default. */
+export interface ChatSetup {
+  readonly languageModel: LanguageModel;
+  readonly tools?: readonly Tool[];
+  readonly limits?: Partial<AgentLimits>;
+  readonly brand?: string;
+  readonly clock?: () => Date;
+  readonly runsPerUserMax?: number;
+  readonly runsMax?: number;
+  /** Instead of the world's own. */
+  readonly db?: TestDatabase['db'];
+}
+
+/** Someone who may chat: a user and the agent they talk to. */
+export interface Caller {
+  readonly principal: Principal;
+  readonly agentId: number;
+  readonly accountName: string;
+}
+
+/** One chat over the world's database. */
+export interface Chat {
+  readonly runs: Runs;
+  /** What was logged as an error. */
+  readonly errors: object[];
+  open(caller: Caller, request: Request, signal?: AbortSignal): Promise<AsyncIterable<Frame>>;
+  /** The whole stream, to its end. */
+  read(caller: Caller, request: Request): Promise<Frame[]>;
+  abort(caller: Caller, chatId: string): Promise<void>;
+}
+type Request = Omit<ChatRequest, 'sessionSettings'>;
+
+export interface ChatWorld {
+  readonly database: TestDatabase;
+  /** Two users of account one, and one of account two with the first one's name. */
+  readonly callers: { readonly ann: Caller; readonly bob: Caller; readonly annElsewhere: Caller };
+  chat(setup: ChatSetup): Chat;
+  close(): Promise<void>;
+}
+
+export async function openChatWorld(kind: DatabaseKind): Promise<ChatWorld> {
+  const database = await openTestDatabase(kind);
+  const { db } = database;
+  const callers: Caller[] = [];
+  for (const [agentId, accountName, externalId] of [
+    [1, 'one', 'ann'],
+    [1, 'one', 'bob'],
+    [2, 'two', 'ann'],
+  ] as const) {
+    await db
+      .insertInto('accounts')
+      .values({ name: accountName, plan: 'Enterprise', use_creator_mode: false })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+    const account = await db
+      .selectFrom('accounts')
+      .select('id')
+      .where('name', '=', accountName)
+      .executeTakeFirstOrThrow();
+    const own = { id: agentId, account_id: account.id, name: 'shop' };
+    const warehouse = JSON.stringify({ type: 'duckdb', folder: 'nowhere' });
+    await db
+      .insertInto('deployments')
+      .values({ ...own, model_folder: 'nowhere', warehouse })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+    await db
+      .insertInto('agents')
+      .values({ ...own, deployment_id: agentId })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+    const user = await db
+      .insertInto('users')
+      .values({ account_id: account.id, kind: 'external', external_id: externalId })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    const principal = { accountId: account.id, userId: user.id, sessionId: null, securityContext: {} };
+    callers.push({ principal, agentId, accountName });
+  }
+  const [ann, bob, annElsewhere] = callers;
+  if (ann === undefined || bob === undefined || annElsewhere === undefined) throw new Error('not seeded');
+  const open: Runs[] = [];
+  return {
+    database,
+    callers: { ann, bob, annElsewhere },
+    chat: (setup) => {
+      const chat = createChat(database, setup);
+      open.push(chat.runs);
+      return chat;
+    },
+    async close() {
+      await Promise.all(open.map((runs) => runs.close(0)));
+      await database.close();
+    },
+  };
+}
+
+function createChat(database: TestDatabase, setup: ChatSetup): Chat {
+  const { db = database.db, brand = 'platform', clock = () => new Date(), tools = [], languageModel } = setup;
+  const errors: object[] = [];
+  const log = { error: (fields: object) => void errors.push(fields) };
+  const agent: AgentDependencies = {
+    languageModel,
+    tools,
+    log,
+    limits: { ...testLimits, ...setup.limits },
+    ground: async () => ({
+      today: '2026-01-01',
+      relations: [],
+      valueMatches: [],
+      toolNames: { meta: `${brand}Meta`, sql: `${brand}SqlApi` },
+    }),
+  };
+  const { runsPerUserMax = 100, runsMax = 100 } = setup;
+  const runs = createRuns({
+    db,
+    clock,
+    log,
+    brand,
+    runsPerUserMax,
+    runsMax,
+    runAgent: (input) => runAgent(agent, input),
+  });
+  const agentOf = ({ principal: { accountId }, agentId, accountName }: Caller) =>
+    findAgent(db, { cloudRegion: undefined, accountName, agentId: String(agentId), accountId });
+
+  const chat: Chat = {
+    runs,
+    errors,
+    async open(caller, request, signal = new AbortController().signal) {
+      const { principal } = caller;
+      const call = { principal, agent: await agentOf(caller), request, requestId: 'req_test', signal };
+      return openChatStream({ db, clock, runs }, call);
+    },
+    read: async (caller, request) => Array.fromAsync(await chat.open(caller, request)),
+    abort: async (caller, chatId) =>
+      abortChat({ db, runs }, { agent: await agentOf(caller), userId: caller.principal.userId, chatId }),
+  };
+  return chat;
+}
+
+/** A tool that answers what it is told to, after a wait if any. */
+export function toolThat(
+  name: string,
+  run: (input: object, signal: AbortSignal) => Promise<Record<string, unknown>>,
+): Tool {
+  return defineTool({
+    name,
+    description: name,
+    schema: z.looseObject({}),
+    shown: (input) => input,
+    run: async (input, { signal }) => ({ result: await run(input, signal), queries: 0, rows: 0 }),
+  });
+}
+
+/** A tool that gives a stored result of two rows, as SQL would. */
+export function queryTool(name: string, result: object): Tool {
+  return defineTool({
+    name,
+    description: name,
+    schema: z.looseObject({}),
+    shown: (input) => input,
+    run: async () => {
+      const uuid = randomUUID();
+      return { result: { ...result, uuid }, queries: 1, rows: 2, resultId: uuid };
+    },
+  });
+}
+
+/** The id of the thread that a stream speaks of. */
+export function chatIdOf(frames: readonly Frame[]): string {
+  const chatId = frames.find(({ id }) => id === '__cutoff__')?.state?.chatId;
+  if (chatId === undefined) throw new Error('no cut-off in the stream');
+  return chatId;
+}
+
+/** Waits until `condition` holds, ten seconds at most. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error('waited in vain');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
