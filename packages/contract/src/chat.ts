@@ -36,14 +36,17 @@ export const chatRequestSchema = z.object({
     .regex(/^\d{13,20}-message$/)
     .optional()
     .describe('Makes the call idempotent: the same id again joins or replays the run that it began.'),
-  sessionSettings: z.unknown().describe('SessionSettings; required with an API key, ignored with an embed token.'),
+  sessionSettings: z
+    .unknown()
+    .optional()
+    .describe('SessionSettings; required with an API key, ignored with an embed token.'),
   activeBranchName: z.string().max(255).optional(),
   isDefaultBranch: z.boolean().optional(),
 });
 export type ChatRequest = z.infer<typeof chatRequestSchema>;
 
 /** The body of an abort call (service.md 4.4). */
-export const abortRequestSchema = z.object({ chatId: z.uuid(), sessionSettings: z.unknown() });
+export const abortRequestSchema = z.object({ chatId: z.uuid(), sessionSettings: z.unknown().optional() });
 
 /** What a run used: one per run, in its last frame. */
 export const usageSchema = z.object({

@@ -4,8 +4,16 @@ import { limits } from './limits.ts';
 
 /** The body of POST /api/v1/deployments/{deploymentId}/cubesql. */
 export const cubeSqlRequestSchema = z.object({
-  query: z.string().min(1).max(limits.sqlCharactersMax).describe('Semantic SQL.'),
-  sessionSettings: z.unknown().describe('SessionSettings; required with an API key, ignored with an embed token.'),
+  query: z
+    .string()
+    .min(1)
+    .max(limits.sqlCharactersMax)
+    .refine((text) => text.isWellFormed() && !text.includes('\0'), 'must not contain NUL or a lone surrogate')
+    .describe('Semantic SQL.'),
+  sessionSettings: z
+    .unknown()
+    .optional()
+    .describe('SessionSettings; required with an API key, ignored with an embed token.'),
 });
 
 /** A line of the reply: first the schema, then chunks of rows, or an error if the query fails after the reply began. */

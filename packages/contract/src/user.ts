@@ -71,9 +71,12 @@ function isStorable(value: unknown): boolean {
   return Object.entries(value).every(([key, item]) => isStorable(key) && isStorable(item));
 }
 
+/** Any JSON value. */
+export const jsonSchema = z.json();
+
 /** A free JSON object that policies may read; at most 16 KiB and 8 levels. */
 export const securityContextSchema = z
-  .record(z.string(), z.json())
+  .record(z.string(), jsonSchema)
   .refine(
     (value) => utf8Bytes(JSON.stringify(value)) <= limits.securityContextBytesMax,
     `must be at most ${limits.securityContextBytesMax} bytes`,

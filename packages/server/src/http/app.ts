@@ -1,0 +1,162 @@
+/** The HTTP server: what holds for every route. The routes themselves are listed in routes.ts. */
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import fastifySwagger from '@fastify/swagger';
+import { limits } from '@inlay/contract/limits.ts';
+import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify';
+import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { Context } from '../context.ts';
+import { InlayError } from '../errors.ts';
+import { authenticationHook, authenticationOf, type CredentialRequirement } from './authenticate.ts';
+import { errorBody, failureOf } from './error-response.ts';
+import { isDeeperThan, jsonDepthMax } from './json-depth.ts';
+import { openApiSettings } from './open-api.ts';
+import type { App } from './route.ts';
+import { registerRoutes } from './routes.ts';
+import { closeUnusedConnections } from './unused-connections.ts';
+
+export type { App } from './route.ts';
+
+/** How long a client may take to send a whole request. */
+const requestTimeoutMs = 60_000;
+
+/** A route as it was registered, for tests that go through all of them. */
+export interface RegisteredRoute {
+  readonly method: string;
+  /** With `:parameters`. */
+  readonly path: string;
+  readonly credential: CredentialRequirement;
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Every route of the app. */
+    readonly registeredRoutes: readonly RegisteredRoute[];
+  }
+  interface FastifyContextConfig {
+    /** On data API routes the `error` of an error body holds the message (decisions 7). */
+    errorHoldsMessage?: boolean;
+  }
+}
+
+/** The app, ready to listen. `close()` lets the requests under way end; meanwhile `/readyz` answers 503. */
+export async function buildApp(context: Context): Promise<App> {
+  const logger: FastifyBaseLogger = context.log;
+  const app = fastify({
+    // For what happens outside of a reply; requests have a line of our own.
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    bodyLimit: limits.bodyBytesMax,
+    requestTimeout: requestTimeoutMs,
+    // A request on a connection that is still open while the server stops gets the answer of its route.
+    return503OnClosing: false,
+    routerOptions: { ignoreTrailingSlash: true },
+    requestIdHeader: false,
+    genReqId: requestIdOf,
+    frameworkErrors: (_error, request, reply) => {
+      sendFailure(context, request, reply, new InlayError('ROUTE_NOT_FOUND', 'No such path'));
+    },
+    clientErrorHandler: answerBrokenHttp,
+  }).withTypeProvider<ZodTypeProvider>();
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
+  acceptJsonOnly(app);
+  listRoutes(app);
+  closeUnusedConnections(app);
+
+  app.decorateRequest('caller', null);
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+    logWhenDone(context, request, reply);
+    // Before the body is read: a path that does not exist is that, whatever is sent to it. No name holds a NUL.
+    if (request.is404 || /^[^?]*%00/.test(request.url)) throw new InlayError('ROUTE_NOT_FOUND', 'No such path');
+  });
+  app.addHook('onRequest', authenticationHook(authenticationOf(context)));
+  app.setNotFoundHandler(() => {
+    throw new InlayError('ROUTE_NOT_FOUND', 'No such path');
+  });
+  app.setErrorHandler((error, request, reply) => sendFailure(context, request, reply, error));
+
+  await app.register(fastifySwagger, openApiSettings(context.config.publicUrl));
+  registerRoutes(app, context);
+  await app.ready();
+  return app;
+}
+
+/** The client's own id where it is a sane one, so that both logs can be read together; else a new one. */
+function requestIdOf(request: IncomingMessage): string {
+  const sent = request.headers['x-request-id'];
+  if (typeof sent === 'string' && /^[A-Za-z0-9_-]{1,64}$/.test(sent)) return sent;
+  return `req_${randomBytes(12).toString('base64url')}`;
+}
+
+/** JSON bodies and no others. An empty one counts as none; keys that reach a prototype are refused by the parser. */
+function acceptJsonOnly(app: App): void {
+  const parse = app.getDefaultJsonParser('error', 'error');
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body.length === 0) return done(null, undefined);
+    parse(request, body.toString(), (error, value) => {
+      if (error !== null) done(error);
+      else if (isDeeperThan(jsonDepthMax, value)) {
+        done(new InlayError('INVALID_REQUEST', `The body has more than ${jsonDepthMax} levels`));
+      } else done(null, value);
+    });
+  });
+}
+
+/** Keeps the list of routes, and refuses one that does not say which credential it asks for. */
+function listRoutes(app: App): void {
+  const routes: RegisteredRoute[] = [];
+  app.decorate('registeredRoutes', routes);
+  app.addHook('onRoute', ({ method, path, config }) => {
+    if (config?.credential === undefined) throw new Error(`The route ${path} does not state its credential.`);
+    for (const one of [method].flat()) routes.push({ method: one, path, credential: config.credential });
+  });
+}
+
+/** One line per request, once it is over: no header, body or query of it. */
+function logWhenDone({ log }: Context, request: FastifyRequest, reply: FastifyReply): void {
+  const startedMs = performance.now();
+  reply.raw.once('close', () => {
+    const isComplete = reply.raw.writableFinished;
+    log.info(
+      {
+        requestId: request.id,
+        method: request.method,
+        route: request.routeOptions.url ?? null,
+        status: reply.raw.statusCode,
+        ms: Math.round(performance.now() - startedMs),
+        accountId: request.caller?.accountId ?? null,
+        ...(isComplete ? {} : { clientGone: true }),
+      },
+      'request',
+    );
+  });
+}
+
+function sendFailure({ log }: Context, request: FastifyRequest, reply: FastifyReply, error: unknown): void {
+  const failure = failureOf(error);
+  if (failure.isDefect) log.error({ err: error, requestId: request.id }, 'request failed');
+  const body = errorBody(failure, request.id, request.routeOptions.config?.errorHoldsMessage);
+  reply.header('x-request-id', request.id);
+  if (body.statusCode === 401) reply.header('www-authenticate', 'Bearer');
+  if (failure.retryAfterSeconds !== undefined) reply.header('retry-after', failure.retryAfterSeconds);
+  reply.code(body.statusCode).type('application/json; charset=utf-8').send(body);
+}
+
+/** What is not HTTP reaches no route; it gets the same error body, and the connection ends. */
+function answerBrokenHttp(_error: Error, socket: Socket): void {
+  if (!socket.writable || socket.bytesWritten > 0) {
+    socket.destroy();
+    return;
+  }
+  const requestId = `req_${randomBytes(12).toString('base64url')}`;
+  const failure = { code: 'INVALID_REQUEST', message: 'The request is not valid HTTP', issues: undefined } as const;
+  const body = JSON.stringify(errorBody(failure, requestId));
+  socket.end(
+    `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nX-Request-Id: ${requestId}\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}

@@ -1,0 +1,93 @@
+/** Replies of newline-delimited JSON: whole lines, written only as fast as the client reads. */
+import type { FastifyReply } from 'fastify';
+import { InlayError } from '../errors.ts';
+
+/**
+ * A signal that aborts when the client of `reply` goes away before the reply has ended. Its reason is an expected failure:
+ * thrown on, it is nobody's defect, and nobody is there to read it.
+ */
+export function disconnectSignal(reply: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  const abort = (): void => {
+    if (!reply.raw.writableFinished) controller.abort(new InlayError('ABORTED', 'The client has gone away'));
+  };
+  if (reply.raw.destroyed) abort();
+  else reply.raw.once('close', abort);
+  return controller.signal;
+}
+
+/**
+ * Sends each of `lines` as one line of JSON and ends the reply. Nothing is sent before the first line is there, so that
+ * a failure up to then is thrown and becomes a normal HTTP error. After that `errorLine` turns a failure into the last
+ * line; without it the reply breaks off and the failure is thrown. When the client goes away, `return()` of the iterator
+ * is called at once; an async generator hears it only at its next `yield`, so one that may wait long must also watch
+ * {@link disconnectSignal}. Resolves when the reply has ended or the lines have stopped.
+ */
+export async function sendNdjson(
+  reply: FastifyReply,
+  lines: AsyncIterable<object>,
+  errorLine?: (error: unknown) => object,
+): Promise<void> {
+  const { raw } = reply;
+  const iterator = lines[Symbol.asyncIterator]();
+  let isGone = raw.destroyed;
+  const onClose = (): void => {
+    isGone = true;
+    // Not awaited: the loop below ends with the step that is under way.
+    iterator.return?.().catch(() => {});
+  };
+  if (isGone) onClose();
+  else raw.once('close', onClose);
+
+  try {
+    let step = await iterator.next();
+    reply.hijack();
+    if (!isGone) {
+      raw.writeHead(200, {
+        ...headersOf(reply),
+        'content-type': 'application/x-ndjson; charset=utf-8',
+        'cache-control': 'no-store',
+        'x-accel-buffering': 'no',
+      });
+    }
+    while (!isGone && step.done !== true) {
+      if (!raw.write(`${JSON.stringify(step.value)}\n`)) await drained(raw);
+      step = await iterator.next();
+    }
+  } catch (error) {
+    if (isGone) {
+      reply.hijack();
+      return;
+    }
+    if (!raw.headersSent) throw error;
+    if (errorLine === undefined) {
+      raw.destroy();
+      throw error;
+    }
+    raw.write(`${JSON.stringify(errorLine(error))}\n`);
+  } finally {
+    raw.off('close', onClose);
+  }
+  raw.end();
+}
+
+/** Resolves when `raw` takes more, or will never. */
+function drained(raw: FastifyReply['raw']): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      raw.off('drain', done);
+      raw.off('close', done);
+      resolve();
+    };
+    raw.once('drain', done);
+    raw.once('close', done);
+    if (raw.destroyed) done();
+  });
+}
+
+/** The headers set on the reply so far, for a reply that Fastify no longer writes. */
+function headersOf(reply: FastifyReply): Record<string, string | number | string[]> {
+  const headers: Record<string, string | number | string[]> = {};
+  for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) headers[name] = value;
+  return headers;
+}

@@ -1,0 +1,58 @@
+/** The description of the HTTP API: OpenAPI 3.1, made from the schemas that validate. */
+import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
+import { abortRequestSchema, chatRequestSchema, frameSchema } from '@inlay/contract/chat.ts';
+import { cubeSqlRequestSchema } from '@inlay/contract/data.ts';
+import { generateSessionRequestSchema } from '@inlay/contract/embed.ts';
+import { errorBodySchema } from '@inlay/contract/error.ts';
+import { jsonSchema } from '@inlay/contract/user.ts';
+import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+
+/** The settings of the plugin that makes the description. `publicUrl` undefined: addresses are relative. */
+export function openApiSettings(publicUrl: string | undefined): FastifyDynamicSwaggerOptions {
+  const schemaRegistry = z.registry<{ id: string }>();
+  // It refers to itself, which only a named schema can.
+  schemaRegistry.add(jsonSchema, { id: 'Json' });
+  schemaRegistry.add(errorBodySchema, { id: 'Error' });
+  schemaRegistry.add(generateSessionRequestSchema, { id: 'GenerateSessionRequest' });
+  schemaRegistry.add(cubeSqlRequestSchema, { id: 'CubeSqlRequest' });
+  schemaRegistry.add(chatRequestSchema, { id: 'ChatRequest' });
+  schemaRegistry.add(abortRequestSchema, { id: 'AbortRequest' });
+  schemaRegistry.add(frameSchema, { id: 'Frame' });
+  return {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Inlay',
+        version: '0.1.0',
+        description:
+          'Embedded analytics: sessions for your users, an analyst that streams its answers, and their data.',
+      },
+      servers: [{ url: publicUrl ?? '/' }],
+      components: {
+        securitySchemes: {
+          apiKey: {
+            type: 'apiKey',
+            in: 'header',
+            name: 'Authorization',
+            description: '`Api-Key <key>`: an API key of the account. For servers only.',
+          },
+          embedToken: {
+            type: 'http',
+            scheme: 'bearer',
+            bearerFormat: 'JWT',
+            description: 'A token of an embed session. It acts as that one user.',
+          },
+          embedTokenScheme: {
+            type: 'apiKey',
+            in: 'header',
+            name: 'Authorization',
+            description: '`Embed-Token <token>`: the same token, for clients whose Bearer is taken.',
+          },
+        },
+      },
+    },
+    transform: createJsonSchemaTransform({ schemaRegistry }),
+    transformObject: createJsonSchemaTransformObject({ schemaRegistry }),
+  };
+}

@@ -1,0 +1,122 @@
+/** For whom a chat or data call asks: the embed token's user, or the one that `sessionSettings` describe. */
+import { type SessionSettings, sessionSettingsSchema } from '@inlay/contract/chat.ts';
+import type { FastifyRequest } from 'fastify';
+import type { Kysely } from 'kysely';
+import { checkFields, userOfSessionSettings } from '../embed/session-rules.ts';
+import { InlayError } from '../errors.ts';
+import type { Schema } from '../store/schema.ts';
+import { findExternalUser, findInternalUser } from '../users/find-user.ts';
+import type { Principal } from '../users/principal.ts';
+import { inUserTransaction, resolveUser } from '../users/resolve-user.ts';
+import type { Caller } from './authenticate.ts';
+import { issuesOf } from './error-response.ts';
+import { isDeeperThan, jsonDepthMax } from './json-depth.ts';
+
+/** What it needs of the context. */
+export interface PrincipalDependencies {
+  readonly db: Kysely<Schema>;
+  readonly clock: () => Date;
+  readonly config: {
+    readonly externalUsersMax: number;
+    readonly ephemeralUsersMax: number;
+    readonly ephemeralTtlSecondsDefault: number;
+  };
+}
+
+/**
+ * The `sessionSettings` of a request: those of the body, else those of the header `X-Inlay-Session-Settings`, which holds
+ * JSON in base64url (decisions 3); undefined when there are none. Still to be checked.
+ * @throws InlayError INVALID_REQUEST when the header does not hold JSON.
+ */
+export function sessionSettingsOf(request: FastifyRequest, ofBody: unknown): unknown {
+  if (ofBody !== undefined && ofBody !== null) return ofBody;
+  const header = request.headers['x-inlay-session-settings'];
+  if (typeof header !== 'string' || header === '') return undefined;
+  try {
+    if (!/^[\w-]+={0,2}$/.test(header)) throw new Error('Not base64url.');
+    const value: unknown = JSON.parse(
+      new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(header, 'base64url')),
+    );
+    if (isDeeperThan(jsonDepthMax, value)) throw new Error('Too deep.');
+    return value;
+  } catch {
+    throw new InlayError('INVALID_REQUEST', 'X-Inlay-Session-Settings must hold JSON in base64url');
+  }
+}
+
+/**
+ * For whom the caller asks. With an API key the user of `sessionSettings` is made or changed as they say (service.md 4.3);
+ * with an embed token they are ignored.
+ * @throws InlayError SESSION_SETTINGS_REQUIRED when an API key gives none, so that nobody asks without a user;
+ * INVALID_REQUEST, FIELD_NOT_SUPPORTED, DUPLICATE_NAME and what resolveUser throws. Issues begin with `sessionSettings.`.
+ */
+export async function resolvePrincipal(
+  { db, clock, config }: PrincipalDependencies,
+  caller: Caller,
+  sessionSettings: unknown,
+): Promise<Principal> {
+  if (caller.kind === 'embed-token') return caller.principal;
+  if (sessionSettings === undefined || sessionSettings === null) {
+    throw new InlayError('SESSION_SETTINGS_REQUIRED', 'sessionSettings are required with an API key');
+  }
+  const { accountId } = caller;
+  return withPathPrefix(async () => {
+    const parsed = parseSettings(sessionSettings);
+    const settings = userOfSessionSettings(parsed, config.ephemeralTtlSecondsDefault);
+    const call = { accountId, settings, now: clock(), limits: config };
+    const userId = await inUserTransaction(db, (tx) => resolveUser(tx, call));
+    return { accountId, userId, sessionId: null, securityContext: parsed.securityContext ?? {} };
+  });
+}
+
+/**
+ * For whom the caller asks, without writing anything: an abort identifies the user only (decisions 6). Null when an API
+ * key names nobody, or a user who does not exist, is inactive or has expired.
+ * @throws InlayError INVALID_REQUEST, FIELD_NOT_SUPPORTED or DUPLICATE_NAME when the settings are not well-formed.
+ */
+export async function identifyPrincipal(
+  { db, clock, config }: PrincipalDependencies,
+  caller: Caller,
+  sessionSettings: unknown,
+): Promise<Principal | null> {
+  if (caller.kind === 'embed-token') return caller.principal;
+  if (sessionSettings === undefined || sessionSettings === null) return null;
+  const { accountId } = caller;
+  return withPathPrefix(async () => {
+    const parsed = parseSettings(sessionSettings);
+    if (parsed.externalId === undefined && parsed.internalId === undefined) return null;
+    const settings = userOfSessionSettings(parsed, config.ephemeralTtlSecondsDefault);
+    const userId =
+      settings.kind === 'internal'
+        ? await findInternalUser(db, accountId, settings.internalId)
+        : await findExternalUser(db, accountId, settings.externalId, clock());
+    if (userId === null) return null;
+    return { accountId, userId, sessionId: null, securityContext: parsed.securityContext ?? {} };
+  });
+}
+
+function parseSettings(sessionSettings: unknown): SessionSettings {
+  checkFields('session-settings', sessionSettings);
+  const parsed = sessionSettingsSchema.safeParse(sessionSettings);
+  if (parsed.success) return parsed.data;
+  throw new InlayError('INVALID_REQUEST', 'sessionSettings do not have the required shape', {
+    issues: issuesOf(parsed.error.issues),
+  });
+}
+
+/** Issues say where in the body: the rules know the settings only. */
+async function withPathPrefix<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof InlayError) || error.issues === undefined) throw error;
+    throw new InlayError(error.code, error.message, {
+      hint: error.hint,
+      cause: error,
+      issues: error.issues.map(({ path, message }) => ({
+        path: path === '' ? 'sessionSettings' : `sessionSettings.${path}`,
+        message,
+      })),
+    });
+  }
+}

@@ -1,0 +1,43 @@
+import { abortRequestSchema } from '@inlay/contract/chat.ts';
+import { z } from 'zod';
+import { abortChat } from '../../../chat/abort-chat.ts';
+import type { Context } from '../../../context.ts';
+import { chatParamsSchema, chatPaths, createAgentAccess } from '../../agent-access.ts';
+import { requireCaller } from '../../authenticate.ts';
+import { identifyPrincipal, sessionSettingsOf } from '../../resolve-principal.ts';
+import { type App, errorReplies, securityOf } from '../../route.ts';
+
+/** POST …/chat/stream-chat-state/abort (service.md 4.4) and …/chat/abort (decisions 6): stops what the agent does. */
+export function abortChatRoute(app: App, context: Context): void {
+  const { db, clock, config, runs } = context;
+  const access = createAgentAccess(context);
+  for (const [index, path] of [...chatPaths('stream-chat-state/abort'), ...chatPaths('abort')].entries()) {
+    app.post(
+      path,
+      {
+        config: { credential: 'api-key or embed-token' },
+        onRequest: access.hook,
+        schema: {
+          hide: index > 0,
+          operationId: `abortChat${index || ''}`,
+          tags: ['chat'],
+          summary: 'Stop the run of a thread',
+          security: securityOf('api-key or embed-token'),
+          params: chatParamsSchema,
+          body: abortRequestSchema,
+          response: {
+            204: z.null().describe('Stopped, or nothing was running.'),
+            ...errorReplies(400, 401, 403, 404, 413, 415, 500),
+          },
+        },
+      },
+      async (request, reply) => {
+        const settings = sessionSettingsOf(request, request.body.sessionSettings);
+        const principal = await identifyPrincipal({ db, clock, config }, requireCaller(request), settings);
+        const agent = access.agentOf(request);
+        await abortChat({ db, runs }, { agent, userId: principal?.userId ?? null, chatId: request.body.chatId });
+        return reply.code(204).send(null);
+      },
+    );
+  }
+}

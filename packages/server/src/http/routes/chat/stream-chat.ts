@@ -1,0 +1,59 @@
+import { chatRequestSchema, frameSchema } from '@inlay/contract/chat.ts';
+import { requireChatPlan } from '../../../chat/find-agent.ts';
+import { openChatStream, requireDefaultBranch } from '../../../chat/stream-chat.ts';
+import type { Context } from '../../../context.ts';
+import { chatParamsSchema, chatPaths, createAgentAccess } from '../../agent-access.ts';
+import { requireCaller } from '../../authenticate.ts';
+import { disconnectSignal, sendNdjson } from '../../ndjson.ts';
+import { resolvePrincipal, sessionSettingsOf } from '../../resolve-principal.ts';
+import { type App, errorReplies, securityOf } from '../../route.ts';
+
+/** POST …/agents/{agentId}/chat/stream-chat-state: a message or a look at the thread in, its frames out (service.md 4.3). */
+export function streamChatRoute(app: App, context: Context): void {
+  const { db, clock, config, runs } = context;
+  const access = createAgentAccess(context, requireChatPlan);
+  for (const [index, path] of chatPaths('stream-chat-state').entries()) {
+    app.post(
+      path,
+      {
+        config: { credential: 'api-key or embed-token' },
+        onRequest: access.hook,
+        schema: {
+          hide: index > 0,
+          operationId: `streamChat${index || ''}`,
+          tags: ['chat'],
+          summary: 'Send a message to an agent, or read a thread, as a stream of frames',
+          security: securityOf('api-key or embed-token'),
+          params: chatParamsSchema,
+          body: chatRequestSchema,
+          response: {
+            200: {
+              description: 'One frame per line. The run goes on when the client hangs up.',
+              content: { 'application/x-ndjson': { schema: frameSchema } },
+            },
+            ...errorReplies(400, 401, 403, 404, 409, 413, 415, 429, 500, 503),
+          },
+        },
+      },
+      async (request, reply) => {
+        const caller = requireCaller(request);
+        // Before the user is written: a call that is refused changes nothing.
+        requireDefaultBranch(request.body, caller.kind === 'embed-token');
+        const settings = sessionSettingsOf(request, request.body.sessionSettings);
+        const principal = await resolvePrincipal({ db, clock, config }, caller, settings);
+        const frames = await openChatStream(
+          { db, clock, runs },
+          {
+            principal,
+            agent: access.agentOf(request),
+            request: request.body,
+            requestId: request.id,
+            signal: disconnectSignal(reply),
+          },
+        );
+        await sendNdjson(reply, frames);
+        return reply;
+      },
+    );
+  }
+}

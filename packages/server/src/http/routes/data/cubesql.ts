@@ -1,0 +1,70 @@
+import { cubeSqlLineSchema, cubeSqlRequestSchema } from '@inlay/contract/data.ts';
+import { z } from 'zod';
+import type { Context } from '../../../context.ts';
+import { runQuery } from '../../../query/run-query.ts';
+import type { WarehouseResult } from '../../../warehouse/warehouse.ts';
+import { requireCaller } from '../../authenticate.ts';
+import { deploymentAccessHook } from '../../deployment-access.ts';
+import { failureOf } from '../../error-response.ts';
+import { disconnectSignal, sendNdjson } from '../../ndjson.ts';
+import { resolvePrincipal, sessionSettingsOf } from '../../resolve-principal.ts';
+import { type App, errorReplies, securityOf } from '../../route.ts';
+
+/** POST /api/v1/deployments/{deploymentId}/cubesql: the rows of a semantic query, as the caller's user (decisions 7). */
+export function cubeSqlRoute(app: App, context: Context): void {
+  const { db, clock, config, deployments, log } = context;
+  app.post(
+    '/api/v1/deployments/:deploymentId/cubesql',
+    {
+      config: { credential: 'api-key or embed-token', errorHoldsMessage: true },
+      onRequest: deploymentAccessHook(context),
+      schema: {
+        operationId: 'cubeSql',
+        tags: ['data'],
+        summary: 'Run semantic SQL: one line with the schema, then chunks of rows',
+        description:
+          'With an API key, `sessionSettings` in the body or base64url JSON in the header `X-Inlay-Session-Settings` name the user.',
+        security: securityOf('api-key or embed-token'),
+        params: z.object({ deploymentId: z.coerce.number().int() }),
+        body: cubeSqlRequestSchema,
+        response: {
+          200: {
+            description: 'Lines of JSON. A failure after the first one is a line with `error`.',
+            content: { 'application/x-ndjson': { schema: cubeSqlLineSchema } },
+          },
+          ...errorReplies(400, 401, 403, 404, 413, 415, 429, 500),
+        },
+      },
+    },
+    async (request, reply) => {
+      const settings = sessionSettingsOf(request, request.body.sessionSettings);
+      const principal = await resolvePrincipal({ db, clock, config }, requireCaller(request), settings);
+      const result = await runQuery(
+        { db, clock, deployments, queryTimeoutMs: config.queryTimeoutMs },
+        {
+          principal,
+          deploymentId: request.params.deploymentId,
+          sql: request.body.query,
+          signal: disconnectSignal(reply),
+        },
+      );
+      await sendNdjson(reply, linesOf(result), (error) => {
+        const failure = failureOf(error);
+        if (failure.isDefect) log.error({ err: error, requestId: request.id }, 'result broke off');
+        return { error: failure.message };
+      });
+      return reply;
+    },
+  );
+}
+
+/** The schema, then at least one chunk of rows. */
+async function* linesOf(result: WarehouseResult): AsyncGenerator<z.infer<typeof cubeSqlLineSchema>> {
+  yield { schema: [...result.columns] };
+  let hasRows = false;
+  for await (const data of result.rows()) {
+    hasRows = true;
+    yield { data };
+  }
+  if (!hasRows) yield { data: [] };
+}

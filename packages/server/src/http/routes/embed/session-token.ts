@@ -1,0 +1,39 @@
+import { sessionTokenReplySchema, sessionTokenRequestSchema } from '@inlay/contract/embed.ts';
+import type { Context } from '../../../context.ts';
+import { redeemSession, renewToken } from '../../../embed/redeem-session.ts';
+import { InlayError } from '../../../errors.ts';
+import { authenticate, authenticationOf } from '../../authenticate.ts';
+import { type App, errorReplies, securityOf } from '../../route.ts';
+
+/**
+ * POST /api/v1/embed/session/token: a sessionId for its first token, or without a body a token for the next one of its
+ * session (decisions 4). The credential is in the body or the header, so that the route itself looks at it.
+ */
+export function sessionTokenRoute(app: App, context: Context): void {
+  const { db, clock, config } = context;
+  const authentication = authenticationOf(context);
+  const tokens = { db, clock, key: authentication.embedTokenKey, tokenLifetimeMs: config.tokenLifetimeMs };
+  app.post(
+    '/api/v1/embed/session/token',
+    {
+      config: { credential: 'none' },
+      schema: {
+        operationId: 'exchangeSession',
+        tags: ['embed'],
+        summary: 'Exchange a sessionId, once, for a token; or without a body a valid token for the next one',
+        security: [{}, ...securityOf('embed-token')],
+        body: sessionTokenRequestSchema.nullish(),
+        response: { 200: sessionTokenReplySchema, ...errorReplies(400, 401, 413, 415, 500) },
+      },
+    },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store');
+      if (request.body) return redeemSession(tokens, request.body.sessionId);
+      const caller = await authenticate(authentication, request.headers.authorization);
+      if (caller.kind !== 'embed-token') {
+        throw new InlayError('UNAUTHENTICATED', 'A sessionId in the body or an embed token is required');
+      }
+      return renewToken(tokens, caller);
+    },
+  );
+}

@@ -1,0 +1,115 @@
+/** The server's process: settings, lock, parts, tables, demo, listening; and on a signal the same way back. */
+import type { Runs } from './chat/runs.ts';
+import { type Config, ConfigError, publicUrlOf, readConfig } from './config.ts';
+import type { buildApp } from './http/app.ts';
+import { lockDataFolder, makeDataFolder } from './store/data-folder.ts';
+
+/** How long requests and answers that go on may take to end after a signal. */
+const drainMs = 10_000;
+/** Thereafter, how long the last lines of a stream may take, and the whole rest. */
+const flushMs = 1_000;
+const exitMs = 5_000;
+const sweepMs = 100;
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+async function serve(config: Config): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  if (config.store.kind === 'embedded') {
+    await makeDataFolder(config.dataFolder);
+    stack.use(await lockDataFolder(config.dataFolder));
+  }
+
+  // Only now, so that a second process on the folder is told so at once.
+  const [
+    { openContext },
+    { buildApp },
+    { migrate },
+    { closeInterruptedRuns },
+    { applyDemo, hasApiKey, makeDemoData },
+    { welcomeText },
+  ] = await Promise.all([
+    import('./context.ts'),
+    import('./http/app.ts'),
+    import('./store/migrate.ts'),
+    import('./chat/thread-store.ts'),
+    import('./installation/prepare-demo.ts'),
+    import('./installation/welcome.ts'),
+  ]);
+  // DuckDB makes the demo's data on threads of its own while the store opens. Its failure is met where it is awaited.
+  const demoData = config.isDemo ? makeDemoData(config, say) : Promise.resolve();
+  demoData.catch(() => undefined);
+  const context = stack.use(await openContext(config));
+  const { db, clock, log, runs } = context;
+  await migrate(db);
+  // Right as long as one server at a time uses a store.
+  await closeInterruptedRuns(db, clock());
+  await demoData;
+  const demo = config.isDemo ? await applyDemo(context, config) : null;
+  if (demo === null && config.apiKey !== undefined) say('INLAY_API_KEY has no effect: the demo is off.');
+
+  const app = await buildApp(context);
+  stack.defer(() => app.close());
+  const stopped = nextSignal();
+  const port = await listen(app, config);
+  process.stdout.write(welcomeText({ publicUrl: publicUrlOf(config, port), demo, hasApiKey: await hasApiKey(db) }));
+
+  log.info({ signal: await stopped }, 'stopping');
+  await drain(app, runs);
+}
+
+type App = Awaited<ReturnType<typeof buildApp>>;
+
+/** Takes no new request, and gives those that go on, and the answers being written, their time to end. */
+async function drain(app: App, runs: Runs): Promise<void> {
+  const closing = app.close();
+  // A connection that is kept alive becomes idle when its last request ends, and nobody else closes it then.
+  const sweep = setInterval(() => app.server.closeIdleConnections(), sweepMs);
+  const force = setTimeout(() => app.server.closeAllConnections(), drainMs + flushMs);
+  setTimeout(() => process.exit(1), drainMs + exitMs).unref();
+  // The stream of an answer ends with its run.
+  await runs.close(drainMs);
+  await closing;
+  clearInterval(sweep);
+  clearTimeout(force);
+}
+
+/** Begins to listen. @returns the port. @throws ConfigError when the system does not allow it. */
+async function listen(app: App, { host, port }: Config): Promise<number> {
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const reason: Readonly<Record<string, string>> = {
+      EADDRINUSE: `Port ${port} on ${host} is taken. Stop what uses it, or set PORT to another.`,
+      EACCES: `This user may not listen on port ${port}. Set PORT to one above 1023.`,
+      EADDRNOTAVAIL: `This machine has no address ${host}. Set HOST to one that it has.`,
+      ENOTFOUND: `This machine has no address ${host}. Set HOST to one that it has.`,
+    };
+    throw reason[code] === undefined ? error : new ConfigError([reason[code]]);
+  }
+  const address = app.server.address();
+  return address === null || typeof address === 'string' ? port : address.port;
+}
+
+/** Resolves with the first signal to stop; a second one ends the process at once. */
+function nextSignal(): Promise<NodeJS.Signals> {
+  const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
+  let isStopping = false;
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      if (isStopping) process.exit(130);
+      isStopping = true;
+      resolve(signal);
+    });
+  }
+  return promise;
+}
+
+try {
+  await serve(readConfig(process.env));
+} catch (error) {
+  const lines = error instanceof ConfigError ? error.problems : [error instanceof Error ? error.stack : String(error)];
+  for (const line of lines) process.stderr.write(`${line}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,132 @@
+import { get } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { fastify } from 'fastify';
+import { afterEach, expect, test } from 'vitest';
+import { failureOf } from '../src/http/error-response.ts';
+import { disconnectSignal, sendNdjson } from '../src/http/ndjson.ts';
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+/** A server that sends the lines; resolves `done` with what sendNdjson threw, or null. */
+async function serve(lines: (signal: AbortSignal) => AsyncIterable<object>, errorLine?: (error: unknown) => object) {
+  const app = fastify();
+  closing.push(() => app.close());
+  const { promise: done, resolve } = Promise.withResolvers<unknown>();
+  app.get('/', async (_request, reply) => {
+    reply.header('x-request-id', 'req_1');
+    try {
+      await sendNdjson(reply, lines(disconnectSignal(reply)), errorLine);
+      resolve(null);
+    } catch (error) {
+      resolve(error);
+      throw error;
+    }
+    return reply;
+  });
+  return { url: await app.listen({ host: '127.0.0.1', port: 0 }), done };
+}
+
+async function* count(to: number, failure?: Error): AsyncGenerator<{ n: number }> {
+  if (failure !== undefined) throw failure;
+  for (let n = 0; n < to; n++) yield { n };
+}
+
+test('lines are whole, each ends with a newline, and the headers forbid buffering', async () => {
+  const { url, done } = await serve(() => count(3));
+  const reply = await fetch(url);
+  expect(await reply.text()).toBe('{"n":0}\n{"n":1}\n{"n":2}\n');
+  expect(await done).toBeNull();
+  expect(Object.fromEntries(reply.headers)).toMatchObject({
+    'content-type': 'application/x-ndjson; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-accel-buffering': 'no',
+    'x-request-id': 'req_1',
+  });
+});
+
+test('no line at all is an empty reply', async () => {
+  const { url } = await serve(() => count(0));
+  const reply = await fetch(url);
+  expect([reply.status, await reply.text()]).toEqual([200, '']);
+});
+
+test('a failure before the first line is an HTTP error', async () => {
+  const { url } = await serve(() => count(Number.NaN, new Error('at once')));
+  expect((await fetch(url)).status).toBe(500);
+});
+
+test('a failure later is the last line, or without one breaks the reply off', async () => {
+  async function* failing() {
+    yield { n: 0 };
+    throw new Error('later');
+  }
+  const told = await serve(failing, (error) => ({ error: String(error) }));
+  expect(await (await fetch(told.url)).text()).toBe('{"n":0}\n{"error":"Error: later"}\n');
+  const broken = await serve(failing);
+  await expect(fetch(broken.url).then((reply) => reply.text())).rejects.toThrow();
+  expect(await broken.done).toBeInstanceOf(Error);
+});
+
+test('a client that does not read holds the lines back', async () => {
+  let made = 0;
+  const text = 'x'.repeat(100_000);
+  const { url } = await serve(async function* () {
+    for (; made < 2_000; made++) yield { text };
+  });
+  const request = get(url);
+  const response = await new Promise<import('node:http').IncomingMessage>((resolve) =>
+    request.once('response', resolve),
+  );
+  response.pause();
+  let before = -1;
+  // The maker stops once the buffers of both ends are full: far from all of 200 MB.
+  const deadline = Date.now() + 20_000;
+  for (let still = 0; still < 200 && Date.now() < deadline; before = made) {
+    still = made === before ? still + 1 : 0;
+    await nextTurn();
+  }
+  expect(made).toBeGreaterThan(0);
+  expect(made).toBeLessThan(1_000);
+  let bytes = 0;
+  for await (const chunk of response) bytes += chunk.length;
+  expect(bytes).toBe(2_000 * (text.length + '{"text":""}\n'.length));
+});
+
+test('when the client goes away the iterator is returned and the signal aborts', async () => {
+  let isReturned = false;
+  const { promise: aborted, resolve } = Promise.withResolvers<unknown>();
+  const { url, done } = await serve(async function* (signal) {
+    signal.addEventListener('abort', () => resolve(signal.reason));
+    try {
+      yield { n: 0 };
+      await aborted;
+      yield { n: 1 };
+      yield { n: 2 };
+    } finally {
+      isReturned = true;
+    }
+  });
+  const abort = new AbortController();
+  const reply = await fetch(url, { signal: abort.signal });
+  await reply.body?.getReader().read();
+  abort.abort();
+  // A hang-up is nobody's defect.
+  expect(failureOf(await aborted)).toMatchObject({ code: 'ABORTED', isDefect: false });
+  expect(await done).toBeNull();
+  expect(isReturned).toBe(true);
+});
+
+test('the signal does not abort when the reply has ended', async () => {
+  let signal: AbortSignal | undefined;
+  const { url, done } = await serve((given) => {
+    signal = given;
+    return count(1);
+  });
+  await (await fetch(url)).text();
+  await done;
+  for (const close of closing.splice(0)) await close();
+  expect(signal?.aborted).toBe(false);
+});
