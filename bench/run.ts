@@ -1,0 +1,22 @@
+/** `npm run bench [name …]`: takes the figures and prints each beside its floor. */
+import { benchAnalyst, benchChatStream } from './chat-stream.ts';
+import { type Figure, printFigures } from './report.ts';
+import { benchSemantic } from './semantic.ts';
+import { benchSessions } from './sessions.ts';
+
+const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
+  sessions: benchSessions,
+  chat: benchChatStream,
+  analyst: benchAnalyst,
+  semantic: benchSemantic,
+};
+
+const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(benches);
+const figures: Figure[] = [];
+for (const name of names) {
+  const bench = benches[name];
+  if (bench === undefined) throw new Error(`no bench "${name}"; there are: ${Object.keys(benches).join(', ')}`);
+  console.error(`bench: ${name} …`);
+  figures.push(...(await bench()));
+}
+printFigures(figures);
