@@ -3,8 +3,10 @@ import { benchAnalyst, benchChatStream } from './chat-stream.ts';
 import { type Figure, printFigures } from './report.ts';
 import { benchSemantic } from './semantic.ts';
 import { benchSessions } from './sessions.ts';
+import { benchStart } from './start.ts';
 
 const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
+  start: benchStart,
   sessions: benchSessions,
   chat: benchChatStream,
   analyst: benchAnalyst,
