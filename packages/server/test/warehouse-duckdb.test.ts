@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -37,6 +37,15 @@ const endless = 'SELECT count(*) FROM numbers a, numbers b, numbers c WHERE a.i 
 
 test('a folder that is not there, or holds nothing, is said', async () => {
   await expect(openDuckDb({ folder: join(folder, 'none'), threads: 1 })).rejects.toMatchObject({ code: 'NOT_READY' });
+});
+
+test('a file that is no Parquet file is said, and what it holds is not', async () => {
+  const broken = await mkdtemp(join(tmpdir(), 'inlay-broken-'));
+  await writeFile(join(broken, 'x.parquet'), 'secret');
+  const error = await openDuckDb({ folder: broken, threads: 1 }).catch((caught: unknown) => caught);
+  expect(error).toMatchObject({ code: 'NOT_READY' });
+  expect(String(error)).not.toContain('x.parquet');
+  await rm(broken, { recursive: true });
 });
 
 test('every type has its place on the wire', async () => {

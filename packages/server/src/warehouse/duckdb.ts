@@ -34,7 +34,12 @@ export async function openDuckDb(settings: { readonly folder: string; readonly t
     autoload_known_extensions: 'false',
     allow_community_extensions: 'false',
   });
-  await lockDown(instance, settings.folder, tables);
+  try {
+    await lockDown(instance, settings.folder, tables);
+  } catch (cause) {
+    instance.closeSync();
+    throw new InlayError('NOT_READY', 'A Parquet file of a deployment cannot be read.', { cause });
+  }
 
   const idle: DuckDBConnection[] = [];
   const waiting: (() => void)[] = [];
