@@ -34,8 +34,6 @@ export interface Config {
   readonly agentToolCallsMax: number;
   /** Rows in the `data` of a tool result (decisions 6). */
   readonly toolRowsMax: number;
-  /** Rows of a tool result that the language model reads. */
-  readonly languageModelRowsMax: number;
   readonly sessionExchangeMs: number;
   readonly tokenLifetimeMs: number;
   readonly sessionLifetimeMs: number;
@@ -52,7 +50,6 @@ const fixed = {
   agentTurnsMax: 20,
   agentToolCallsMax: 40,
   toolRowsMax: 100,
-  languageModelRowsMax: 25,
   sessionExchangeMs: 300_000,
   tokenLifetimeMs: 86_400_000,
   sessionLifetimeMs: 604_800_000,

@@ -33,7 +33,6 @@ test('without any variable: the embedded store in .inlay, the loopback, the demo
     agentTurnsMax: 20,
     agentToolCallsMax: 40,
     toolRowsMax: 100,
-    languageModelRowsMax: 25,
     sessionExchangeMs: 300_000,
     tokenLifetimeMs: 86_400_000,
     sessionLifetimeMs: 604_800_000,

@@ -1,4 +1,5 @@
 import type { AnalystContext } from '@inlay/analyst/analyst.ts';
+import type { AnalystMessage } from '@inlay/analyst/conversation.ts';
 
 /** A tool as a language model sees it. `inputSchema` is JSON Schema. */
 export interface ToolDescription {
@@ -8,14 +9,7 @@ export interface ToolDescription {
 }
 
 /** The conversation as a language model sees it, oldest first. Tool inputs and results are JSON strings. */
-export type ConversationMessage =
-  | { readonly role: 'user'; readonly content: string }
-  | {
-      readonly role: 'assistant';
-      readonly content: string;
-      readonly toolCalls: readonly { readonly id: string; readonly name: string; readonly input: string }[];
-    }
-  | { readonly role: 'tool'; readonly toolCallId: string; readonly name: string; readonly result: string };
+export type ConversationMessage = AnalystMessage;
 
 /** One turn asked of a language model. */
 export interface LanguageModelRequest {
