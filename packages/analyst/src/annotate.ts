@@ -4,6 +4,7 @@ import type { MemberMetadata } from '@inlay/semantic/metadata.ts';
 import type { Grain } from './calendar.ts';
 import { type Command, readCommand, readNumber } from './lexicon.ts';
 import { findMembers, type MemberHit, type MemberIndex } from './member-index.ts';
+import { settleMembers, type Unsettled } from './settle-members.ts';
 import { readGrain, readTimePhrase, type TimeRange } from './time-phrases.ts';
 import type { Token } from './tokens.ts';
 import { type DimensionValue, findValues, type ValueIndex } from './value-index.ts';
@@ -57,13 +58,13 @@ export function readText(tokens: readonly Token[], today: string): Text {
 /** Cuts the tokens into spans, at each place the longest meaning; among equals members, time, steering words, values. */
 export function annotate(text: Text, vocabulary: Vocabulary): readonly Span[] {
   const { tokens } = text;
-  const spans: Span[] = [];
+  const spans: Unsettled[] = [];
   for (let at = 0; at < tokens.length; ) {
     const { meaning, length } = meaningAt(text, at, vocabulary, spans);
     spans.push({ ...meaning, text: textOf(tokens.slice(at, at + length)) });
     at += length;
   }
-  return spans;
+  return settleMembers(spans);
 }
 
 /** True for a span that says nothing about its neighbours' relation: filler and the like. */
@@ -71,7 +72,12 @@ export function isFiller(span: Span | undefined): boolean {
   return span?.kind === 'command' && span.command === 'filler';
 }
 
-function meaningAt(text: Text, at: number, vocabulary: Vocabulary, before: readonly Span[]): Sized {
+function meaningAt(
+  text: Text,
+  at: number,
+  vocabulary: Vocabulary,
+  before: readonly Span[],
+): { meaning: Meaning & { orMeasure?: MemberMetadata }; length: number } {
   const { tokens } = text;
   const token = tokens[at];
   const hit = findMembers(vocabulary.members, tokens, at);
@@ -90,7 +96,9 @@ function meaningAt(text: Text, at: number, vocabulary: Vocabulary, before: reado
       return { meaning: { kind: 'ambiguous', names }, length: hit.length };
     }
   }
-  if (hit !== undefined && hit.length >= others) {
+  // "make a chart": a dimension called "make" has to be asked for as one.
+  const isVerb = command?.command === 'filler' && hit?.members.every(({ kind }) => kind === 'dimension') === true;
+  if (hit !== undefined && hit.length >= others && !(isVerb && hit.length === others && !isMeantAsMember(before))) {
     return { meaning: meaningOfHit(hit, tokens[at + hit.length - 1], before), length: hit.length };
   }
   if (time !== undefined && time.length >= others) return time;
@@ -155,14 +163,28 @@ function isVersus(span: Span): boolean {
   return span.kind === 'command' && span.command === 'versus';
 }
 
-function meaningOfHit(hit: MemberHit, last: Token | undefined, before: readonly Span[]): Meaning {
+function meaningOfHit(
+  hit: MemberHit,
+  last: Token | undefined,
+  before: readonly Span[],
+): Meaning & { orMeasure?: MemberMetadata } {
   if (hit.members.length === 0) return { kind: 'relation' };
   const pool = chooseByPlace(hit, before);
-  const [member, second] = pool;
+  const { exactMeasure } = hit;
+  const [member, second] = exactMeasure === undefined ? pool : pool.filter((other) => other !== exactMeasure);
+  if (member === undefined && exactMeasure !== undefined) {
+    return { kind: 'measure', member: exactMeasure, isPart: hit.isPart };
+  }
   if (member === undefined) return { kind: 'unknown' };
   if (second !== undefined) return { kind: 'ambiguous', names: pool.map(({ title }) => title) };
   if (member.kind === 'measure') return { kind: 'measure', member, isPart: hit.isPart };
-  return { kind: 'dimension', member, isPart: hit.isPart, isPlural: last !== undefined && last.word !== last.stem };
+  return {
+    kind: 'dimension',
+    member,
+    isPart: hit.isPart,
+    isPlural: last !== undefined && last.word !== last.stem,
+    ...(exactMeasure !== undefined && { orMeasure: exactMeasure }),
+  };
 }
 
 // After "by" or "top 5" a dimension is due, after "how many" a measure, though another member fits the words as well.

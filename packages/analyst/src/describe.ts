@@ -2,7 +2,9 @@
 
 import type { MemberMetadata } from '@inlay/semantic/metadata.ts';
 import type { Intent } from './intent.ts';
+import { isGeneric } from './lexicon.ts';
 import { listOf, lowerTitle, plainText } from './plain-text.ts';
+import { wordsOf } from './tokens.ts';
 
 /** The title of a member, safe in Markdown, at most 80 characters. */
 export function titleOf(member: MemberMetadata): string {
@@ -48,9 +50,30 @@ export function filtersText(intent: Intent): string {
   return `${included.length > 0 ? ` for ${listOf(included)}` : ''}${excluded.length > 0 ? ` without ${listOf(excluded)}` : ''}`;
 }
 
-/** `2024`, `last 30 days (…)`, `all time`. */
+/** `2024`, `last 30 days (…)`, `all time`, with the date that decides where that is not plain. */
 export function rangeText(intent: Intent): string {
-  return intent.time?.range?.label ?? 'all time';
+  return `${intent.time?.range?.label ?? 'all time'}${dateText(intent)}`;
+}
+
+// "Refunds, March 2024, by order date": which date decides, where another one than was taken could be meant.
+function dateText({ relation, measures, time }: Intent): string {
+  if (time === undefined) return '';
+  const [first, ...others] = relation.members.filter(({ kind, type }) => kind === 'dimension' && type === 'time');
+  const isObvious =
+    time.member === first && !others.some((date) => measures.some((measure) => resembles(date, measure)));
+  return isObvious ? '' : `, by ${lowerTitle(titleOf(time.member))}`;
+}
+
+// "Refund date" and "Refunds", "Ship date" and "Late shipments", "Delivery date" and "Delivered shipments".
+function resembles(date: MemberMetadata, measure: MemberMetadata): boolean {
+  const words = wordsOf(measure.title).filter((word) => !isGeneric(word));
+  const names = [date.title, ...date.synonyms].flatMap(wordsOf).filter((word) => !isGeneric(word));
+  return names.some(({ stem }) =>
+    words.some(({ stem: other }) => {
+      const [short = '', long = ''] = [stem, other].sort((left, right) => left.length - right.length);
+      return (short.length >= 4 && long.startsWith(short)) || (short.length > 6 && long.startsWith(short.slice(0, 6)));
+    }),
+  );
 }
 
 function breakdownText(intent: Intent, fixed: readonly MemberMetadata[]): string {

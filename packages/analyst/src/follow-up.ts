@@ -1,8 +1,9 @@
 /** Makes an intent of a reading: of a whole question by itself, of a follow-up by changing the question before it. */
 
 import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/metadata.ts';
+import { addDays } from './calendar.ts';
 import { type Filter, type Intent, intentLimits, type Reading } from './intent.ts';
-import { plainText } from './plain-text.ts';
+import { lowerTitle, plainText } from './plain-text.ts';
 
 /** An intent, or the sentences that say why there is none. */
 export type Completed = { readonly intent: Intent } | { readonly problems: readonly string[] };
@@ -52,7 +53,8 @@ export function completeFollowUp(before: Intent, reading: Reading): Completed {
   ) {
     return { problems: ['I can use one unit of time at a time.'] };
   }
-  const isKept = (filter: Filter): boolean => !reading.filters.some(({ member }) => member === filter.member);
+  const problem = assumedYear(before, reading);
+  if (problem !== undefined) return { problems: [problem] };
   // A ranking is of the rows that it was asked for: another breakdown ends it.
   const keptRanking = isBreakdownNew ? undefined : before.ranking;
   // "top 5 by revenue" ranks by a measure that is there already and keeps the others.
@@ -65,9 +67,44 @@ export function completeFollowUp(before: Intent, reading: Reading): Completed {
     grain,
     timeMember: reading.timeMember ?? before.time?.member,
     range: reading.range ?? before.time?.range,
-    filters: [...before.filters.filter(isKept), ...reading.filters],
+    filters: changedFilters(before.filters, reading),
     ranking: reading.ranking ?? keptRanking,
   });
+}
+
+// Values take the place of those of the same dimension. To leave some out is one more condition, though: after "web and
+// store", "without store" is web. "all channels" ends every condition on the channel.
+function changedFilters(filters: readonly Filter[], reading: Reading): readonly Filter[] {
+  const kept = filters.flatMap((filter): Filter[] => {
+    if (reading.freed.includes(filter.member)) return [];
+    const changes = reading.filters.filter(({ member }) => member === filter.member);
+    if (changes.length === 0) return [filter];
+    if (changes.some(({ isExcluded }) => !isExcluded)) return [];
+    if (filter.isExcluded) return [filter];
+    const out = new Set(changes.flatMap(({ values }) => values));
+    return filter.values.every((value) => out.has(value)) ? [] : [filter];
+  });
+  const merged: Filter[] = [...kept];
+  for (const filter of reading.filters) {
+    const alike = merged.findIndex(
+      ({ member, isExcluded }) => member === filter.member && isExcluded === filter.isExcluded,
+    );
+    const earlier = merged[alike];
+    if (earlier === undefined) merged.push(filter);
+    else merged[alike] = { ...filter, values: [...new Set([...earlier.values, ...filter.values])] };
+  }
+  return merged;
+}
+
+// "only Q1" after "in 2023" hardly means the Q1 of another year.
+function assumedYear(before: Intent, { range }: Reading): string | undefined {
+  const past = before.time?.range;
+  if (range?.isYearAssumed !== true || past === undefined) return undefined;
+  const first = (past.from ?? '0000').slice(0, 4);
+  const last = past.to === undefined ? '9999' : addDays(past.to, -1).slice(0, 4);
+  const year = (range.from ?? range.to ?? '').slice(0, 4);
+  if (year >= first && year <= last) return undefined;
+  return `The question before was about ${past.label}. Which year do you mean: is it "${range.label}"?`;
 }
 
 interface Parts {
@@ -94,7 +131,7 @@ function complete(reading: Reading, parts: Parts): Completed {
   const needsTime = parts.grain !== undefined || parts.range !== undefined;
   const member = needsTime ? (parts.timeMember ?? firstTime(relation)) : undefined;
   if (needsTime && member === undefined) problems.push(`${plainText(relation.title)} has no date to use for a time.`);
-  problems.push(...rankingProblems(parts));
+  problems.push(...rankingProblems(parts, measure));
   if (problems.length > 0) return { problems: [...new Set(problems)] };
   return {
     intent: {
@@ -109,7 +146,13 @@ function complete(reading: Reading, parts: Parts): Completed {
         },
       }),
       filters: parts.filters,
-      ...(parts.ranking !== undefined && { ranking: { ...parts.ranking, measure: rankedMeasure(parts, measure) } }),
+      ...(parts.ranking !== undefined && {
+        ranking: {
+          direction: parts.ranking.direction,
+          limit: parts.ranking.limit,
+          measure: rankedMeasure(parts, measure),
+        },
+      }),
     },
   };
 }
@@ -119,15 +162,27 @@ function rankedMeasure(parts: Parts, first: MemberMetadata): MemberMetadata {
   return asked !== undefined && parts.measures.includes(asked) ? asked : first;
 }
 
-function rankingProblems(parts: Parts): readonly string[] {
+function rankingProblems(parts: Parts, first: MemberMetadata): readonly string[] {
   if (parts.ranking === undefined) return [];
   if (parts.dimensions.length === 0 && parts.grain === undefined)
     return ['I need to know what to rank, such as "top 5 …".'];
   // The first rows of a table of times and dimensions would be neither the best times nor the best dimensions.
   if (parts.dimensions.length > 0 && parts.grain !== undefined)
     return ['I cannot rank and show a course over time at once.'];
+  // "is web the best channel" among web only: it would always be the best.
+  const isHeld = parts.dimensions.every((dimension) =>
+    parts.filters.some(({ member, values, isExcluded }) => member === dimension && values.length === 1 && !isExcluded),
+  );
+  if (parts.dimensions.length > 0 && isHeld) return ['There is only one to rank when the question names it.'];
+  const title = plainText(rankedMeasure(parts, first).title);
+  if (parts.ranking.isJudged === true && lessIsBetter.test(title))
+    return [`Do you mean the highest or the lowest ${lowerTitle(title)}?`];
   return [];
 }
+
+// The worst refund rate is the highest one, the worst on-time rate the lowest.
+const lessIsBetter =
+  /\b(?:refund|return|cancel|late|delay|cost|discount|complaint|churn|error|loss|lost|fault|defect|days|(?<!on[- ])time)/i;
 
 // The order of members in the data model is the team's preference.
 function firstTime(relation: RelationMetadata): MemberMetadata | undefined {

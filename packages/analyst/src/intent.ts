@@ -38,6 +38,8 @@ export interface Intent {
  * What one question says about one relation, before it is known whether it stands alone or changes the one before.
  * - `unknown`: the words with no meaning here, as written; `problems`: sentences that say why it cannot be asked,
  *   and `understood`: what the other words mean; both are safe to show as Markdown;
+ * - `freed`: dimensions of which all values are asked for ("all channels");
+ * - `ranking.isJudged`: asked for as best or worst, which is not for every measure the highest or lowest;
  * - `mode`: how it says that it goes on from the question before: not, by replacing, or by adding;
  * - `guesses`: how many members were taken from a part of their title; `isNamed`: the relation itself is named.
  */
@@ -53,7 +55,9 @@ export interface Reading {
     readonly direction: 'highest' | 'lowest';
     readonly measure?: MemberMetadata;
     readonly limit: number;
+    readonly isJudged?: boolean;
   };
+  readonly freed: readonly MemberMetadata[];
   readonly mode: 'question' | 'replace' | 'add';
   readonly unknown: readonly string[];
   readonly problems: readonly string[];

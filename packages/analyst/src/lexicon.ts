@@ -48,8 +48,8 @@ const phrases: readonly (readonly [Command, string])[] = [
   ['add', 'also|add'],
   [
     'filler',
-    'a|an|the|my|our|your|their|its|it|this|that|these|those|them|me|us|i|we|you|please|thanks|thank you|hi|hello|hey|ok|' +
-      'okay|so|then|there|show|give|list|display|tell|get|see|find|want|want to|need|need to|would like|would like to|like to|know|would|' +
+    'a|an|the|my|our|your|their|its|it|this|that|these|those|same|the same|them|me|i|we|you|please|thanks|thank you|hi|hello|hey|ok|' +
+      'okay|so|then|there|show|give|show us|give us|tell us|let us|get us|list|display|tell|get|see|find|want|want to|need|need to|would like|would like to|like to|know|would|' +
       'could|can|do|does|did|have|has|had|be|been|make|made|let|how much|total|overall|all|any|whole|entire|as|' +
       'chart|graph|plot|report|data|figures|numbers|.|?|!|"|“|”|„|«|»|‘|’|\'|`|(|)|…',
   ],
@@ -74,6 +74,7 @@ const genericWords: ReadonlySet<string> = new Set(
 
 /** The longest steering phrase that begins at token `at`, if any. */
 export function readCommand(tokens: readonly Token[], at: number): { command: Command; length: number } | undefined {
+  if (isCode(tokens, at)) return undefined;
   for (let length = Math.min(wordsMax, tokens.length - at); length > 0; length -= 1) {
     const phrase = tokens
       .slice(at, at + length)
@@ -84,7 +85,16 @@ export function readCommand(tokens: readonly Token[], at: number): { command: Co
     if ((command === 'highest' || command === 'lowest') && tokens[at - 1]?.word === 'at') return undefined;
     if (command !== undefined) return { command, length };
   }
+  // "no, by month": no to the answer before. Without the comma it would leave something out.
+  if (at === 0 && tokens[0]?.word === 'no' && tokens[1]?.word === ',') return { command: 'filler', length: 1 };
   return isDash(tokens, at) ? { command: 'filler', length: 1 } : undefined;
+}
+
+// "revenue in AT": two capitals in a question that is not all capitals are a name, such as a country's. But OK and OR.
+function isCode(tokens: readonly Token[], at: number): boolean {
+  const text = tokens[at]?.text ?? '';
+  if (!/^\p{Lu}{2}$/u.test(text) || ['OK', 'OR', 'BY', 'VS'].includes(text)) return false;
+  return tokens.some((token) => /\p{Ll}/u.test(token.text));
 }
 
 /** A whole number in digits (up to nine) or as a word up to twelve. */

@@ -20,11 +20,13 @@ export type MemberIndex = ReadonlyMap<string, readonly Phrase[]>;
 /**
  * Members that the words at a place name, all equally well; `length` counts tokens. `others`: members that fit less
  * well. `isPart`: only the end of a title was said. An empty `members` stands for the relation itself.
+ * `exactMeasure`: the one measure that is named letter by letter where dimensions fit but for plural ("customers").
  */
 export interface MemberHit {
   readonly members: readonly MemberMetadata[];
   readonly others: readonly MemberMetadata[];
   readonly isPart: boolean;
+  readonly exactMeasure?: MemberMetadata;
   readonly length: number;
 }
 
@@ -45,7 +47,8 @@ export function indexMembers(relation: RelationMetadata): MemberIndex {
     for (const words of [wordsOf(member.title), wordsOf(localName(member))]) {
       add(words, member, tiers.exact);
       add([...wordsOf(relation.name), ...words], member, tiers.exact);
-      if (words.some(isFunctionWord)) continue;
+      // "late shipments" are not all shipments, and the largest line is not the lines.
+      if (words.some(isFunctionWord) || /^(?:count|min|max)/.test(member.aggType ?? '')) continue;
       for (let start = 1; start < words.length; start += 1) {
         const ending = words.slice(start);
         if (!ending.every(isGeneric)) add(ending, member, tiers.part);
@@ -62,7 +65,7 @@ export function findMembers(index: MemberIndex, tokens: readonly Token[], at: nu
     const match = matchPhrase(phrase.words, tokens, at);
     if (match === undefined) return [];
     const tier = phrase.tier === tiers.exact && !match.isExact ? tiers.inflected : phrase.tier;
-    return [{ member: phrase.member, tier, length: match.length }];
+    return [{ member: phrase.member, tier, length: match.length, isExact: match.isExact }];
   });
   const isWholeName = hits.some((hit) => hit.tier !== tiers.part && hit.member !== null);
   const pool = isWholeName ? hits.filter((hit) => hit.tier !== tiers.part) : hits;
@@ -78,7 +81,11 @@ export function findMembers(index: MemberIndex, tokens: readonly Token[], at: nu
   ];
   const members = pick(true);
   const others = pick(false).filter((member) => !members.includes(member));
-  return { members, others, isPart: tier === tiers.part, length };
+  const isPart = tier === tiers.part;
+  const exact = new Set(named.flatMap((hit) => (hit.isExact && hit.member !== null ? [hit.member] : [])));
+  const [exactMeasure] = exact;
+  const isOnly = !isPart && exact.size === 1 && exactMeasure?.kind === 'measure';
+  return { members, others, isPart, ...(isOnly && { exactMeasure }), length };
 }
 
 // Words one after the other, where the question may join them by a hyphen or an underscore.

@@ -2,6 +2,7 @@
 
 import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/metadata.ts';
 import { isFiller, type Span } from './annotate.ts';
+import { after, before, checkWords } from './check-words.ts';
 import { titleOf } from './describe.ts';
 import { intentLimits, type Reading } from './intent.ts';
 import { listOf, plainText } from './plain-text.ts';
@@ -13,13 +14,27 @@ export function readQuestion(relation: RelationMetadata, spans: readonly Span[])
   const members = readMembers(spans, values);
   const ranking = readRanking(spans, members.dimensionPlaces);
   const time = readTime(spans);
+  const checked = checkWords(spans, values);
   const unknown = spans.flatMap((span, place) =>
-    span.kind === 'unknown' || values.misplaced.has(place) || (span.kind === 'number' && place !== ranking.numberPlace)
+    span.kind === 'unknown' ||
+    values.misplaced.has(place) ||
+    checked.unmapped.has(place) ||
+    (span.kind === 'number' && place !== ranking.numberPlace)
       ? [span.text]
       : [],
   );
-  const problems = [...values.problems, ...members.problems, ...ranking.problems, ...time.problems, ...steering(spans)];
-  const opening = spans.find((span) => !isFiller(span));
+  const problems = [
+    ...values.problems,
+    ...members.problems,
+    ...ranking.problems,
+    ...time.problems,
+    ...checked.problems,
+  ];
+  const opening = spans.find((span) => !isFiller(span) && !/^[,;]$/.test(span.text));
+  // "add web": to the values before, or instead of them?
+  if (/^(?:add|plus|[+])$/i.test(opening?.text ?? '') && (values.filters.length > 0 || time.range !== undefined)) {
+    problems.push('I can add measures and breakdowns only. Please name all that you want, such as "2023 to 2024".');
+  }
   const mode = isCommand(opening, ['replace']) ? 'replace' : isCommand(opening, ['and', 'add']) ? 'add' : 'question';
   return {
     relation,
@@ -32,6 +47,7 @@ export function readQuestion(relation: RelationMetadata, spans: readonly Span[])
     ...(time.range !== undefined && { range: time.range }),
     filters: values.filters,
     ...(ranking.ranking !== undefined && { ranking: ranking.ranking }),
+    freed: freedIn(spans),
     mode,
     unknown,
     problems,
@@ -91,7 +107,7 @@ function readMembers(spans: readonly Span[], values: ValueReading): MembersReadi
     if (span.kind !== 'value' && !values.qualifiers.has(place)) previous = { span, isSeparated: false };
   }
   for (const member of values.compared) dimensions.add(member);
-  problems.push(...groupedMeasures(spans, measures.size));
+  if (values.compared.length === 0) problems.push(...groupedMeasures(spans, measures.size));
   if (measures.size > intentLimits.measuresMax)
     problems.push(`I can show ${intentLimits.measuresMax} measures at a time.`);
   if (dimensions.size > intentLimits.dimensionsMax) {
@@ -140,6 +156,11 @@ function readRanking(spans: readonly Span[], dimensionPlaces: readonly number[])
   const [direction] = directions;
   if (direction === undefined) return { problems: [] };
   const problems: string[] = [];
+  const ranked = places.flatMap((place) => {
+    const next = after(spans, place);
+    return next?.kind === 'measure' ? [next.member] : [];
+  });
+  if (new Set(ranked).size > 1) problems.push('I can rank by one measure at a time.');
   if (directions.size > 1) problems.push('I can show the highest or the lowest, not both at a time.');
   const numberPlace = spans.findIndex(
     (span, place) =>
@@ -160,10 +181,19 @@ function readRanking(spans: readonly Span[], dimensionPlaces: readonly number[])
   if (!isList) problems.push('I cannot rank within each value of another dimension.');
   const measure = rankedMeasure(spans, places);
   return {
-    ranking: { direction, limit, ...(measure !== undefined && { measure }) },
+    ranking: {
+      direction,
+      limit,
+      isJudged: places.some((place) => isJudging(spans[place])),
+      ...(measure !== undefined && { measure }),
+    },
     ...(numberPlace >= 0 && { numberPlace }),
     problems,
   };
+}
+
+function isJudging(span: Span | undefined): boolean {
+  return /^(?:best|worst|strongest|weakest)$/i.test(span?.text ?? '');
 }
 
 // "the best month" is one row, "the best months" are ten.
@@ -194,43 +224,12 @@ function readTime(spans: readonly Span[]): Pick<Reading, 'grain' | 'range' | 'pr
   return { ...(grain !== undefined && { grain }), ...(range !== undefined && { range }), problems };
 }
 
-// Steering words that ask for something after them which is not there.
-function steering(spans: readonly Span[]): readonly string[] {
+// "all channels": no channel is left out.
+function freedIn(spans: readonly Span[]): readonly MemberMetadata[] {
   return spans.flatMap((span, place) => {
-    if (span.kind !== 'command') return [];
-    const next = after(spans, place);
-    if (span.command === 'group') {
-      return next === undefined || isCommand(next, ['is', 'with', 'not', 'only'])
-        ? [`I do not see what follows "${span.text}".`]
-        : [];
-    }
-    if (span.command === 'how-many') return countProblem(spans, place);
-    if (span.command === 'unique') {
-      const isCounted = next?.kind === 'measure' && next.member.aggType?.startsWith('count_distinct') === true;
-      return isCounted || next?.kind === 'dimension' ? [] : [`I cannot take "${span.text}" into account there.`];
-    }
-    return [];
+    const opening = spans[place - 1];
+    return span.kind === 'dimension' && isFiller(opening) && opening?.text.toLowerCase() === 'all' ? [span.member] : [];
   });
-}
-
-// "how many products" must not become a list of products.
-function countProblem(spans: readonly Span[], place: number): readonly string[] {
-  const counted = spans
-    .slice(place + 1)
-    .find(
-      (span) =>
-        !isFiller(span) && span.kind !== 'value' && !isCommand(span, ['and', 'or', 'with', 'unique', 'how-many']),
-    );
-  if (counted?.kind === 'measure' || counted?.kind === 'unknown' || counted?.kind === 'ambiguous') return [];
-  return [`I have no measure that counts ${counted === undefined ? 'that' : `"${plainText(counted.text)}"`}.`];
-}
-
-function before(spans: readonly Span[], place: number): Span | undefined {
-  return spans.slice(0, place).findLast((span) => !isFiller(span));
-}
-
-function after(spans: readonly Span[], place: number): Span | undefined {
-  return spans.slice(place + 1).find((span) => !isFiller(span));
 }
 
 function isMarked(spans: readonly Span[], place: number): boolean {

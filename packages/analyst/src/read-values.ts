@@ -8,7 +8,7 @@ import { plainText } from './plain-text.ts';
 
 /**
  * What the values of a question say.
- * - `qualifiers`: positions of dimension spans that only say which dimension a value belongs to ("channel web");
+ * - `qualifiers`: positions of dimension spans that only say what a value belongs to ("channel web", "vip customers");
  * - `compared`: dimensions whose values are set against each other ("web vs store"), so that rows must be per value;
  * - `misplaced`: positions of "or" that join no two values of one dimension.
  */
@@ -31,11 +31,9 @@ export function readValues(spans: readonly Span[]): ValueReading {
   const chains = chainsOf(spans);
   const excluded = excludedPlaces(spans);
   const qualifiers = new Set<number>();
-  const compared: MemberMetadata[] = [];
   const joined = new Set<number>();
   const problems = [...excluded.problems];
-  const chosen: { member: MemberMetadata; value: string; isExcluded: boolean }[] = [];
-  const isComparison = spans.some((span) => isCommand(span, ['compare']));
+  const chosen: ChosenValue[] = [];
   for (const chain of chains) {
     const left = neighbour(spans, chain.first, -1);
     const right = neighbour(spans, chain.last, 1);
@@ -55,18 +53,86 @@ export function readValues(spans: readonly Span[]): ValueReading {
         continue;
       }
       members.push(member);
-      for (const { value } of candidates) chosen.push({ member, value, isExcluded: excluded.places.has(place) });
+      const notAt = excluded.places.get(place);
+      for (const { value } of candidates) chosen.push({ member, value, place, isExcluded: notAt !== undefined, notAt });
     }
     const [member] = members;
     if (member !== undefined && members.length === chain.places.length && members.every((other) => other === member)) {
       for (let place = chain.first; place <= chain.last; place += 1) joined.add(place);
-      const isVersus = spans.slice(chain.first, chain.last).some((span) => isCommand(span, ['versus']));
-      const isAsked = chain.places.every((place) => !excluded.places.has(place));
-      if ((isVersus || isComparison) && members.length > 1 && isAsked) compared.push(member);
     }
   }
   const misplaced = spans.flatMap((span, place) => (isCommand(span, ['or']) && !joined.has(place) ? [place] : []));
-  return { filters: filtersOf(chosen), qualifiers, compared, misplaced: new Set(misplaced), problems };
+  const filters = filtersOf(chosen);
+  problems.push(...combinationProblems(spans, chosen));
+  for (const place of bearers(spans, chosen)) qualifiers.add(place);
+  return { filters, qualifiers, compared: comparedIn(spans, filters), misplaced: new Set(misplaced), problems };
+}
+
+interface ChosenValue {
+  readonly member: MemberMetadata;
+  readonly value: string;
+  readonly place: number;
+  readonly isExcluded: boolean;
+  /** The position of the "not" that covers it. */
+  readonly notAt: number | undefined;
+}
+
+// "web vs store", "compare web and store", "web revenue and store revenue": a total of the two would answer neither.
+function comparedIn(spans: readonly Span[], filters: readonly Filter[]): readonly MemberMetadata[] {
+  const measures = spans.flatMap((span) => (span.kind === 'measure' ? [span.member] : []));
+  const isAsked =
+    spans.some((span) => isCommand(span, ['compare', 'versus'])) || new Set(measures).size < measures.length;
+  if (!isAsked) return [];
+  return filters.flatMap(({ member, values, isExcluded }) => (values.length > 1 && !isExcluded ? [member] : []));
+}
+
+// Filters cannot say which of several values go together.
+function combinationProblems(spans: readonly Span[], chosen: readonly ChosenValue[]): readonly string[] {
+  const shown = ({ value }: ChosenValue): string => `"${plainText(value)}"`;
+  return chosen.flatMap((entry, index) => {
+    const before = chosen.slice(0, index);
+    const other = before.find(
+      ({ notAt, member }) => notAt !== undefined && notAt === entry.notAt && member !== entry.member,
+    );
+    // "without web, Germany"
+    if (other !== undefined) {
+      const not = plainText(spans[entry.notAt ?? 0]?.text ?? '');
+      return [
+        `I cannot tell whether ${shown(entry)} is to be left out too. Please write "${not}" before each of them.`,
+      ];
+    }
+    // "Shoes in Germany and Hats in France"
+    const alike = before.findLastIndex(
+      ({ member, isExcluded }) => member === entry.member && isExcluded === entry.isExcluded,
+    );
+    const between =
+      alike < 0 ? undefined : before.slice(alike + 1).find(({ isExcluded }) => isExcluded === entry.isExcluded);
+    if (between === undefined || before[alike]?.value === entry.value) return [];
+    return [`I cannot tell whether ${shown(between)} goes with ${shown(entry)}. Please ask for one after the other.`];
+  });
+}
+
+// "revenue from vip customers", "from customers in Germany": who has a segment or a country, not what to list.
+function bearers(spans: readonly Span[], chosen: readonly ChosenValue[]): readonly number[] {
+  const firstMeasure = spans.findIndex(({ kind }) => kind === 'measure');
+  return spans.flatMap((span, place) => {
+    if (span.kind !== 'dimension' || firstMeasure < 0 || place < firstMeasure) return [];
+    const opening = spans.slice(0, place).findLast((other) => !isFiller(other) && other.kind !== 'value');
+    if (isCommand(opening, ['group', 'which', 'highest', 'lowest', 'and']) || opening?.kind === 'number') return [];
+    const left = step(spans, place, -1, ['filler']);
+    const right = step(spans, place, 1, ['filler', 'with', 'is', 'not']);
+    const title = `${span.member.title.toLowerCase()} `;
+    const isBorne = chosen.some(
+      (value) => [left, right].includes(value.place) && value.member.title.toLowerCase().startsWith(title),
+    );
+    return isBorne ? [place] : [];
+  });
+}
+
+function step(spans: readonly Span[], from: number, by: 1 | -1, passed: readonly string[]): number {
+  let place = from + by;
+  while (isCommand(spans[place], passed)) place += by;
+  return place;
 }
 
 /** True for a span that is one of these steering words. */
@@ -123,8 +189,9 @@ function candidatesFor(
 }
 
 // "without web and store in Germany": covers the values up to the first word that is neither a value nor joins values.
-function excludedPlaces(spans: readonly Span[]): { places: ReadonlySet<number>; problems: readonly string[] } {
-  const places = new Set<number>();
+// Gives for each value that is left out the place of its "not".
+function excludedPlaces(spans: readonly Span[]): { places: ReadonlyMap<number, number>; problems: readonly string[] } {
+  const places = new Map<number, number>();
   const problems: string[] = [];
   for (const [start, opening] of spans.entries()) {
     if (!isCommand(opening, ['not'])) continue;
@@ -136,7 +203,7 @@ function excludedPlaces(spans: readonly Span[]): { places: ReadonlySet<number>; 
       continue;
     }
     while (spans[place]?.kind === 'value' || isCommand(spans[place], ['and', 'or', 'filler'])) {
-      if (spans[place]?.kind === 'value') places.add(place);
+      if (spans[place]?.kind === 'value') places.set(place, start);
       place += 1;
     }
   }
@@ -151,9 +218,7 @@ function isQualifier(spans: readonly Span[], place: number): boolean {
   return next.candidates.some(({ member }) => member === span.member);
 }
 
-function filtersOf(
-  chosen: readonly { member: MemberMetadata; value: string; isExcluded: boolean }[],
-): readonly Filter[] {
+function filtersOf(chosen: readonly ChosenValue[]): readonly Filter[] {
   const filters: { member: MemberMetadata; values: string[]; isExcluded: boolean }[] = [];
   for (const { member, value, isExcluded } of chosen) {
     const filter = filters.find((other) => other.member === member && other.isExcluded === isExcluded);

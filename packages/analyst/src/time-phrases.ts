@@ -7,12 +7,13 @@ import type { Token } from './tokens.ts';
 
 /**
  * A half-open range of days: `from` is in it, `to` is not; either may be open. Both open: all time, asked for in words.
- * `label` is for people: `2024`, `March to May 2024`, `since 2023`.
+ * `label` is for people: `2024`, `March to May 2024`, `since 2023`. `isYearAssumed`: no word named the year.
  */
 export interface TimeRange {
   readonly from?: string;
   readonly to?: string;
   readonly label: string;
+  readonly isYearAssumed?: true;
 }
 
 /** A time phrase: a range, or the reason why its words make none. `length` counts tokens. */
@@ -116,7 +117,8 @@ function readBounded(tokens: readonly Token[], at: number, today: string): TimeP
   if (periods === undefined) return { problem: 'There is no such day in the calendar.', length };
   const [from, to] = periods;
   if (from.from > to.from) return { problem: `${from.label} is after ${to.label}.`, length };
-  return { range: { from: from.from, to: to.to, label: boundsLabel(from.label, to.label) }, length };
+  const range = { from: from.from, to: to.to, label: boundsLabel(from.label, to.label) };
+  return { range: yearOf(first.point) === undefined ? assuming(range, second.point) : range, length };
 }
 
 // A bound without a year takes the other's, so that "November to February 2024" begins in the year before.
@@ -145,7 +147,10 @@ function boundsOf(first: Point, second: Point, today: string): readonly [Period,
 // "since 2023", "after 2023", "before 2023", "until March 2024", "from 2023 on".
 function readOneSided(tokens: readonly Token[], at: number, today: string): TimePhrase | undefined {
   const word = tokens[at]?.word ?? '';
-  const opening = ['starting in', 'starting from', 'up to'].includes(`${word} ${tokens[at + 1]?.word ?? ''}`) ? 2 : 1;
+  const words = ['starting in', 'starting from', 'up to'].includes(`${word} ${tokens[at + 1]?.word ?? ''}`) ? 2 : 1;
+  // "since the year 2023"
+  const isNamed = matches(tokens, at + words, ['the', 'year']) && readYear(tokens[at + words + 2]) !== undefined;
+  const opening = isNamed ? words + 2 : words;
   const second = readPoint(tokens, at + opening, today);
   if (second === undefined) return undefined;
   const period = periodOf(second.point, today);
@@ -154,22 +159,23 @@ function readOneSided(tokens: readonly Token[], at: number, today: string): Time
   const isOpen = word === 'from' && ['on', 'onward', 'onwards'].includes(after);
   if (!['since', 'starting', 'after', 'before', 'until', 'till', 'through', 'up', 'from'].includes(word))
     return undefined;
-  if (word === 'up' && opening === 1) return undefined;
+  if (word === 'up' && words === 1) return undefined;
   if (period === undefined) return { problem: 'There is no such day in the calendar.', length };
   const { from, to, label } = period;
+  const open = (range: TimeRange): TimePhrase => ({ range: assuming(range, second.point), length });
   switch (word) {
     case 'since':
     case 'starting':
-      return { range: { from, label: `since ${label}` }, length };
+      return open({ from, label: `since ${label}` });
     case 'after':
-      return { range: { from: to, label: `after ${label}` }, length };
+      return open({ from: to, label: `after ${label}` });
     case 'before':
-      return { range: { to: from, label: `before ${label}` }, length };
+      return open({ to: from, label: `before ${label}` });
     case 'from':
-      if (isOpen) return { range: { from, label: `since ${label}` }, length: length + 1 };
+      if (isOpen) return { ...open({ from, label: `since ${label}` }), length: length + 1 };
       return { problem: `Do you mean "in ${label}" or "since ${label}"?`, length };
     default:
-      return { range: { to, label: `up to and including ${label}` }, length };
+      return open({ to, label: `up to and including ${label}` });
   }
 }
 
@@ -183,7 +189,7 @@ function readNamedUnit(tokens: readonly Token[], at: number, today: string): Tim
   const isYear = unit === 'year' && found.length === 1 && readYear(tokens[start]) !== undefined;
   const isPart = found.point.kind === 'months' && found.point.count === { quarter: 3, month: 1 }[unit];
   const period = isYear || isPart ? periodOf(found.point, today) : undefined;
-  return period === undefined ? undefined : { range: period, length: start + found.length - at };
+  return period === undefined ? undefined : { range: assuming(period, found.point), length: start + found.length - at };
 }
 
 function readBare(tokens: readonly Token[], at: number, today: string): TimePhrase | undefined {
@@ -194,7 +200,12 @@ function readBare(tokens: readonly Token[], at: number, today: string): TimePhra
   if (found.isWeak && !['in', 'for', 'of', 'during', 'within', 'on', 'and'].includes(before)) return undefined;
   const period = periodOf(found.point, today);
   if (period === undefined) return { problem: 'There is no such day in the calendar.', length: found.length };
-  return { range: period, length: found.length };
+  return { range: assuming(period, found.point), length: found.length };
+}
+
+// Marks a range whose year is a guess from today, since the words name none.
+function assuming(range: TimeRange, point: Point): TimeRange {
+  return yearOf(point) === undefined ? { ...range, isYearAssumed: true } : range;
 }
 
 // "March 2024 to May 2024" reads better as "March to May 2024".

@@ -85,13 +85,18 @@ function readIsoDate(word: string): PointAt | undefined {
   return period === undefined ? undefined : { point: { kind: 'period', period }, length: 1, isWeak: false };
 }
 
-// today, yesterday, "this month", "last quarter"; "last 30 days" is a range and is read elsewhere.
+// today, yesterday, "this month", "last quarter", "this December"; "last 30 days" is a range and is read elsewhere.
 function readRelative(tokens: readonly Token[], at: number, today: string): PointAt | undefined {
   const word = tokens[at]?.word ?? '';
   if (word === 'today' || word === 'yesterday') {
     const period = unitAround(today, 'day', word === 'today' ? 0 : -1);
     if (period === undefined) return undefined;
     return { point: labelled(period, `${word} (${period.label})`), length: 1, isWeak: false };
+  }
+  const thisYear = partsOf(today)?.year;
+  const named = word === 'this' ? (readSpanOfMonths(tokens, at + 1) ?? readMonth(tokens, at + 1)) : undefined;
+  if (named !== undefined && named.point.kind !== 'period' && thisYear !== undefined) {
+    return { point: { year: thisYear, ...named.point }, length: named.length + 1, isWeak: false };
   }
   const offset = relativeOffsets.get(word);
   const unit = tokens[at + 1];

@@ -44,13 +44,35 @@ function isHeldToOneRow(intent: Intent, result: ResultRows): boolean {
 
 // "web leads with 182,340.50, then store with 91,022.25, and 3 more".
 function listText(intent: Intent, result: ResultRows, groups: readonly ResultColumn[]): string {
-  const named = result.rows.slice(0, rowsNamedMax).map((row, index) => {
+  const empty = result.rows.filter((row) => isEmptyGroup(result, row));
+  const listed = empty.length < result.rows.length ? result.rows.filter((row) => !empty.includes(row)) : result.rows;
+  const named = listed.slice(0, rowsNamedMax).map((row, index) => {
     const verb = index === 0 ? leadText(intent, result) : 'with';
     return `${groupText(intent, result, groups, row)} ${verb} ${measuresText(intent, result, row)}`;
   });
   const [first = '', ...others] = named;
-  const more = result.rows.length - named.length;
-  return `${first}${others.length > 0 ? `, then ${others.join(', ')}` : ''}${more > 0 ? `, and ${more} more` : ''}`;
+  const more = listed.length - named.length;
+  const rest = listed === result.rows ? '' : emptyText(groups, empty.length);
+  return `${first}${others.length > 0 ? `, then ${others.join(', ')}` : ''}${more > 0 ? `, and ${more} more` : ''}${rest}`;
+}
+
+// Such as products without a category that nobody bought: a row, but nothing to list.
+function isEmptyGroup(result: ResultRows, row: ResultRows['rows'][number]): boolean {
+  const isMeasure = result.columns.map(({ role }) => role === 'measure');
+  return (
+    row.every((cell, index) => cell === null || !isMeasure[index]) &&
+    row.some((cell, index) => cell === null && !isMeasure[index])
+  );
+}
+
+function emptyText(groups: readonly ResultColumn[], count: number): string {
+  if (count === 0) return '';
+  const titles = groups.map(({ member }) => lowerTitle(plainText(member.title)));
+  const named = listOf(
+    titles.map((title) => `${/^[aeiou]/.test(title) ? 'an' : 'a'} ${title}`),
+    'or',
+  );
+  return `; ${count === 1 ? `1 group without ${named} has` : `${count} groups without ${named} have`} no value`;
 }
 
 // Only a number can lead, and only others: empty cells are sorted last, so an empty first one means that all are.

@@ -20,7 +20,7 @@ const tokenPattern = /\d{4}-\d{2}(?:-\d{2})?(?![\p{L}\p{M}\p{N}])|[\p{L}\p{M}\p{
 export function stemOf(word: string): string {
   if (word.length <= 3) return word;
   if (word.endsWith('ies') && word.length > 4) return `${word.slice(0, -3)}y`;
-  if (/(?:ch|sh|x|ss|z)es$/.test(word)) return word.slice(0, -2);
+  if (/(?:ch|sh|x|ss|z|tus)es$/.test(word)) return word.slice(0, -2);
   return /[^sui]s$/.test(word) ? word.slice(0, -1) : word;
 }
 

@@ -90,6 +90,16 @@ describe('answers', () => {
     ['on-time rate', ['on_time_rate:Double'], [[0.95349]], 'On-time rate, all time: 95.35%.'],
     ['revenue by channel in 2024', byChannel, [], 'There is no data for revenue by channel, 2024.'],
     ['revenue by channel', byChannel, [[null, 5]], 'Revenue by channel, all time: no value of channel with 5.00.'],
+    [
+      'revenue by channel',
+      byChannel,
+      [
+        ['web', 5],
+        ['store', null],
+        [null, null],
+      ],
+      'Revenue by channel, all time: web leads with 5.00, then store with no value; 1 group without a channel has no value.',
+    ],
     ['revenue by channel', byChannel, [['web', null]], 'Revenue by channel, all time: web with no value.'],
     [
       'which channel has the lowest revenue',

@@ -31,6 +31,7 @@ describe('for every question', () => {
         expect(turn.toolCalls).toEqual([]);
         expect(turn.text).toContain(`"${word}"`);
       }),
+      { numRuns: 25 },
     );
   });
 
@@ -43,6 +44,7 @@ describe('for every question', () => {
         expect(next.toolCalls).toEqual([]);
         expect(next.text).toContain(`"${word}"`);
       }),
+      { numRuns: 25 },
     );
   });
 
@@ -82,7 +84,7 @@ describe('for every question', () => {
         const { sqlQuery } = inputOf(ask(texts.at(-1) ?? '').turn);
         if (sqlQuery !== undefined) expect(sqlQuery).toMatch(/^SELECT .* FROM (?:sales|fulfilment)/);
       }),
-      { numRuns: 500 },
+      { numRuns: 150 },
     );
   });
 
@@ -103,7 +105,7 @@ describe('for every question', () => {
         )?.[1];
         expect(literal?.replaceAll("''", "'")).toBe(text);
       }),
-      { numRuns: 500 },
+      { numRuns: 150 },
     );
   });
 
