@@ -18,7 +18,7 @@ import { parseTime } from './parse-time.ts';
 import type { Json, Subject } from './subject.ts';
 
 /** A value ready to be bound, of the type of the member that it is compared with. Times are ISO 8601 texts. */
-export type BoundValue = string | number | boolean;
+export type BoundValue = string | number | bigint | boolean;
 
 /** A row filter with the subject's values in it. An empty `and` is true, an empty `or` is false. */
 export type RowFilter =
@@ -127,14 +127,14 @@ const isObject = (value: Json | undefined): value is { readonly [key: string]: J
 const own = <T>(object: Readonly<Record<string, T>>, key: string): T | undefined =>
   Object.hasOwn(object, key) ? object[key] : undefined;
 
-/** The value as the member's type; null when it is not one. */
+/** The value as the member's type; null when it is not one, or not surely the one that was meant. */
 function bindValue(value: Json, type: MemberType): BoundValue | null {
+  // A whole number beyond 2^53 has lost digits on its way here: it may be the key of somebody else's rows.
+  if (typeof value === 'number' && (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER)) return null;
   switch (type) {
-    case 'number': {
-      const isNumeric =
-        typeof value === 'number' || (typeof value === 'string' && /^-?\d{1,15}(\.\d{1,15})?$/.test(value));
-      return isNumeric && Number.isFinite(Number(value)) ? Number(value) : null;
-    }
+    case 'number':
+      if (typeof value === 'number') return value;
+      return typeof value === 'string' ? bindNumber(value) : null;
     case 'string':
       if (typeof value === 'string') return value === '' ? null : value;
       return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null;
@@ -143,4 +143,14 @@ function bindValue(value: Json, type: MemberType): BoundValue | null {
     case 'time':
       return typeof value === 'string' ? parseTime(value) : null;
   }
+}
+
+/** A decimal text as a number: whole ones of 64 bits, others of up to 15 digits, which a double holds. */
+function bindNumber(text: string): number | bigint | null {
+  if (/^-?\d{1,19}$/.test(text)) {
+    const whole = BigInt(text);
+    if (BigInt.asIntN(64, whole) !== whole) return null;
+    return Number.isSafeInteger(Number(whole)) ? Number(whole) : whole;
+  }
+  return /^-?\d+\.\d+$/.test(text) && text.replace(/\D/g, '').length <= 15 ? Number(text) : null;
 }

@@ -1,8 +1,8 @@
 /** Builds a cube of the data model from its YAML. */
 import { buildPolicy } from './build-policy.ts';
-import type { Cube, CubeMember, Dimension, Join, Measure, SqlTemplate } from './data-model.ts';
+import type { Cube, CubeMember, Dimension, Join, SqlTemplate } from './data-model.ts';
 import type { CubeFile } from './model-file.ts';
-import { type Report, reportUnder } from './report.ts';
+import type { Report } from './report.ts';
 import { parseSqlTemplate, type TemplateScope } from './sql-template.ts';
 
 /** The member names of every cube, known before any cube is built, since cubes refer to each other. */
@@ -71,22 +71,21 @@ export function buildCube(file: CubeFile, names: CubeNames, report: Report): Cub
   const joins = new Map<string, Join>();
   for (const [index, item] of (file.joins ?? []).entries()) {
     if (!names.has(item.name)) report(['joins', index, 'name'], `no cube "${item.name}" to join`);
+    if (item.name === file.name) report(['joins', index, 'name'], `cube ${file.name} cannot join itself`);
+    if (joins.has(item.name)) report(['joins', index, 'name'], `cube ${file.name} joins ${item.name} twice`);
     const sql = template(item.sql, ['joins', index, 'sql']);
     joins.set(item.name, { target: item.name, relationship: item.relationship, sql });
   }
 
-  for (const [index, item] of (file.measures ?? []).entries()) {
-    const member = members.get(item.name);
-    if (member?.kind === 'measure') checkMeasure(member, members, reportUnder(report, 'measures', index));
-  }
   const dimensions = [...members.values()].filter((member) => member.kind === 'dimension');
   return {
     name: file.name,
-    source: file.sql_table ?? `(${file.sql})`,
+    source: file.sql_table ?? parenthesised(file.sql ?? '', report),
     joins,
     members,
     primaryKey: dimensions.filter((dimension) => dimension.isPrimaryKey),
     policy: buildPolicy(
+      file.name,
       file.access_policy,
       new Map(dimensions.map((it) => [it.name, it.type])),
       members.keys(),
@@ -95,37 +94,11 @@ export function buildCube(file: CubeFile, names: CubeNames, report: Report): Cub
   };
 }
 
-/** A calculated measure is over measures only; an aggregate is over dimensions and columns only; no cycles. */
-function checkMeasure(measure: Measure, members: ReadonlyMap<string, CubeMember>, report: Report) {
-  const refersToMeasure = (sql: SqlTemplate) =>
-    sql.some((part) => part.kind === 'member' && members.get(part.member)?.kind === 'measure');
-  if (measure.aggregation !== 'number') {
-    if ([measure.sql ?? [], ...measure.filters].some(refersToMeasure)) {
-      report(['sql'], `measure ${measure.name} aggregates and cannot refer to another measure; use type number`);
-    }
-    return;
+/** A cube's `sql` as a query in parentheses. It may end with a semicolon or in a comment. */
+function parenthesised(sql: string, report: Report): string {
+  const reference = /\{\s*[A-Za-z_][\w.]*\s*(\}|\()/.exec(sql)?.[0];
+  if (reference !== undefined) {
+    report(['sql'], `the sql of a cube is plain SQL: references such as "${reference}" are not supported here`);
   }
-  if (
-    !measure.sql.every(
-      (part) => part.kind === 'text' || (part.kind === 'member' && isMeasureOrElsewhere(part, measure, members)),
-    )
-  ) {
-    report(['sql'], `number measure ${measure.name} may refer to measures only`);
-  }
-  const walk = (name: string, seen: ReadonlySet<string>): boolean => {
-    if (seen.has(name)) return true;
-    const next = members.get(name);
-    if (next?.kind !== 'measure' || next.aggregation !== 'number') return false;
-    return next.sql.some(
-      (part) => part.kind === 'member' && part.cube === measure.cube && walk(part.member, new Set([...seen, name])),
-    );
-  };
-  if (walk(measure.name, new Set())) report(['sql'], `measure ${measure.name} refers to itself`);
+  return `(${sql.trim().replace(/;$/, '')}\n)`;
 }
-
-/** References to other cubes are checked when the view is built or the query is planned. */
-const isMeasureOrElsewhere = (
-  part: { readonly cube: string; readonly member: string },
-  measure: Measure,
-  members: ReadonlyMap<string, CubeMember>,
-): boolean => part.cube !== measure.cube || members.get(part.member)?.kind === 'measure';

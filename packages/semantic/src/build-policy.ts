@@ -21,10 +21,12 @@ const operators: Readonly<Record<PolicyOperator, 'many' | 'one' | 'none'>> = {
 const isOperator = (name: string): name is PolicyOperator => Object.hasOwn(operators, name);
 
 /**
+ * @param relation the name of the cube or view that the policy stands on
  * @param dimensions the dimensions that filters may name, with their types
  * @param members every member that `includes` and `excludes` may name
  */
 export function buildPolicy(
+  relation: string,
   entries: readonly PolicyEntryFile[] | undefined,
   dimensions: ReadonlyMap<string, MemberType>,
   members: Iterable<string>,
@@ -42,7 +44,7 @@ export function buildPolicy(
             ? {
                 kind: 'and',
                 filters: entry.row_level.filters.map((filter, at) =>
-                  buildFilter(filter, dimensions, report, [...path, 'row_level', 'filters', at]),
+                  buildFilter(filter, relation, dimensions, report, [...path, 'row_level', 'filters', at]),
                 ),
               }
             : null,
@@ -66,6 +68,7 @@ function grantedMembers(entry: PolicyEntryFile, all: ReadonlySet<string>, report
 
 function buildFilter(
   file: PolicyFilterFile,
+  relation: string,
   dimensions: ReadonlyMap<string, MemberType>,
   report: Report,
   path: (string | number)[],
@@ -73,10 +76,15 @@ function buildFilter(
   if ('and' in file || 'or' in file) {
     const kind = 'and' in file ? 'and' : 'or';
     const filters = 'and' in file ? file.and : file.or;
-    return { kind, filters: filters.map((it, at) => buildFilter(it, dimensions, report, [...path, kind, at])) };
+    return {
+      kind,
+      filters: filters.map((it, at) => buildFilter(it, relation, dimensions, report, [...path, kind, at])),
+    };
   }
-  // A filter may be written with the relation's name in front, as other tools write it.
-  const member = file.member.split('.').at(-1) ?? file.member;
+  // A filter may be written with its own relation in front, as other tools write it; with another, it means another member.
+  const [first = '', second, ...rest] = file.member.split('.');
+  const isOwn = ['{CUBE}', relation, `{${relation}}`].includes(first) && rest.length === 0;
+  const member = second !== undefined && isOwn ? second : file.member;
   if (!dimensions.has(member)) report([...path, 'member'], `no dimension "${file.member}" here to filter on`);
   const operator = isOperator(file.operator) ? file.operator : 'equals';
   if (!isOperator(file.operator)) report([...path, 'operator'], `operator "${file.operator}" is not supported`);
@@ -91,6 +99,9 @@ function buildFilter(
   const values = texts.map((text, at) => {
     const value = parsePolicyValue(text);
     if (typeof value === 'string') report([...path, 'values', at], value);
+    if (typeof text === 'number' && Math.abs(text) > Number.MAX_SAFE_INTEGER) {
+      report([...path, 'values', at], 'a number this large loses digits: write it in quotes');
+    }
     return typeof value === 'string' ? ({ kind: 'literal', value: '' } as const) : value;
   });
   return { kind: 'compare', member, operator, values };

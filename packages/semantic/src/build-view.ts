@@ -3,7 +3,7 @@
 import { titleFromName } from './build-cube.ts';
 import { buildPolicy } from './build-policy.ts';
 import type { Cube, MemberType, Relation, RelationMember } from './data-model.ts';
-import type { CubeFile, ViewFile } from './model-file.ts';
+import { type CubeFile, nameCharactersMax, type ViewFile } from './model-file.ts';
 import { type Report, reportUnder } from './report.ts';
 
 /** A cube as a relation: its own members, the cube as root. */
@@ -58,7 +58,7 @@ export function buildView(file: ViewFile, cubes: ReadonlyMap<string, Cube>, repo
     rootCube,
     paths,
     members,
-    policy: buildPolicy(file.access_policy, types, members.keys(), report),
+    policy: buildPolicy(file.name, file.access_policy, types, members.keys(), report),
   };
 }
 
@@ -110,6 +110,8 @@ function addMembers(
     }
     const alias = item.alias ?? item.name;
     const name = entry.prefix === true ? `${entry.alias ?? cube.name}_${alias}` : alias;
+    if (name.length > nameCharactersMax)
+      report(place, `the name ${name} is longer than ${nameCharactersMax} characters`);
     if (members.has(name)) report(place, `the view has two members named ${name}; give one an alias or a prefix`);
     members.set(name, {
       name,

@@ -1,7 +1,7 @@
 /** Types of expressions: every comparison and function fits, so that no cast is left for a warehouse to guess at. */
 import type { MemberType } from './data-model.ts';
 import { parseTime } from './parse-time.ts';
-import { partsOf, type ResolvedExpression } from './resolved-expression.ts';
+import type { ResolvedExpression } from './resolved-expression.ts';
 import { SemanticError } from './semantic-error.ts';
 
 type ExpressionType = MemberType | 'null';
@@ -28,6 +28,14 @@ export function checkExpression(expression: ResolvedExpression): ResolvedExpress
       }
       requireSame([operand, ...items], 'IN');
       return { ...expression, operand, items };
+    }
+    case 'between': {
+      const written = checkExpression(expression.operand);
+      const [lowest, highest] = [checkExpression(expression.low), checkExpression(expression.high)];
+      const operand = asTimeBeside(asTimeBeside(written, lowest), highest);
+      const [low, high] = [asTimeBeside(lowest, operand), asTimeBeside(highest, operand)];
+      requireSame([operand, low, high], 'BETWEEN');
+      return { ...expression, operand, low, high };
     }
     case 'arithmetic': {
       const left = checkExpression(expression.left);
@@ -99,16 +107,23 @@ function typeOf(expression: ResolvedExpression): ExpressionType {
       if (expression.name === 'lower' || expression.name === 'upper') return 'string';
       return expression.name === 'coalesce' || expression.name === 'nullif' ? firstType(expression.args) : 'number';
     case 'case':
-      return firstType(
-        partsOf({ ...expression, branches: expression.branches.map(({ result }) => ({ when: result, result })) }),
-      );
+      return firstType([
+        ...expression.branches.map(({ result }) => result),
+        ...(expression.otherwise === null ? [] : [expression.otherwise]),
+      ]);
     default:
       return 'boolean';
   }
 }
 
-const firstType = (expressions: readonly ResolvedExpression[]): ExpressionType =>
-  expressions.map(typeOf).find((type) => type !== 'null') ?? 'null';
+/** The type of the first that is not null; they have been found to be the same. */
+function firstType(expressions: readonly ResolvedExpression[]): ExpressionType {
+  for (const expression of expressions) {
+    const type = typeOf(expression);
+    if (type !== 'null') return type;
+  }
+  return 'null';
+}
 
 /** A text beside a time is a time, or wrong. */
 function asTimeBeside(expression: ResolvedExpression, other: ResolvedExpression): ResolvedExpression {

@@ -6,8 +6,11 @@ export function closestNames(name: string, candidates: readonly string[]): strin
     .filter(({ distance }) => distance <= Math.max(2, wanted.length / 3))
     .sort((one, other) => one.distance - other.distance || one.candidate.localeCompare(other.candidate, 'en'))
     .slice(0, 3);
-  return near.length === 0 ? '' : `Closest: ${near.map(({ candidate }) => candidate).join(', ')}`;
+  return near.length === 0 ? '' : `Closest: ${near.map(({ candidate }) => asWritten(candidate)).join(', ')}`;
 }
+
+/** A name as it has to be written in SQL: one with capitals needs quotes, or it is read in small letters. */
+const asWritten = (name: string): string => (/^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name}"`);
 
 /** The number of edits from one to the other; a name that holds the other counts as near. */
 function nearness(wanted: string, candidate: string): number {

@@ -6,20 +6,22 @@
  * reach a filtered row. Where a join would repeat the rows of a measure's cube, the measure is computed from the distinct
  * (keys, primary key) of that cube, in an inner query of its own; the inner queries have the same keys and are joined.
  */
-import { rowFilter } from './access-policy.ts';
-import type { AggregateMeasure, DataModel, Measure } from './data-model.ts';
+import type { DataModel, Measure } from './data-model.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import {
   createBinder,
   type EmitScope,
+  emitDimension,
   emitExpression,
-  emitRowFilter,
   emitTemplate,
   type Parameter,
 } from './emit-expression.ts';
-import { baseMeasures, joinTree, type NodePath, pathOf, referToMeasure } from './join-tree.ts';
+import { emitLeaf, emitViewFilter } from './emit-leaves.ts';
+import { type JoinTree, joinTree, type NodePath, pathOf } from './join-tree.ts';
+import { mayFail } from './may-fail.ts';
+import { emitBlock, measureId, neededMeasures, planBlocks, referToMeasure } from './plan-blocks.ts';
 import type { ResolvedQuery } from './resolve-query.ts';
-import { expressionKey, partsOf, type ResolvedExpression } from './resolved-expression.ts';
+import { type ExpressionNumbers, numberExpressions, type ResolvedExpression } from './resolved-expression.ts';
 import { SemanticError } from './semantic-error.ts';
 import type { Subject } from './subject.ts';
 
@@ -39,106 +41,99 @@ export function compileQuery(
 ): CompiledQuery {
   const tree = joinTree(model, query.relation);
   const binder = createBinder(dialect);
-  const newScope = (): EmitScope => ({ tree, dialect, binder, nodes: new Set() });
-
-  /** Dimensions in a row expression are emitted where they stand; the nodes that they need go to the scope. */
-  const emitRow = (expression: ResolvedExpression, scope: EmitScope) =>
-    emitExpression(expression, scope, (it) => {
-      if (it.kind !== 'dimension' || it.member.member.kind !== 'dimension') return null;
-      return `(${emitTemplate(it.member.member.sql, pathOf(it.member.path), scope)})`;
-    });
-
-  const shared = newScope();
-  const keys = keyExpressions(query).map((expression, index) => ({
-    id: expressionKey(expression),
-    name: `k${index}`,
-    sql: emitRow(expression, shared),
-  }));
-  const conditions = query.where === null ? [] : [emitRow(query.where, shared)];
-  const viewFilter = relationFilter(query, subject, shared);
-  if (viewFilter !== null) conditions.push(viewFilter);
-
-  const leaves = leafEmitter(query, subject, newScope);
-  const from = (nodes: Iterable<NodePath>) => {
-    const closed = tree.close(nodes);
-    const sources = closed.map((path) => {
-      const edge = tree.join(path);
-      if (edge === null) return leaves(path);
-      const scope = newScope();
-      const on = emitTemplate(edge.join.sql, edge.parent, scope);
-      if (![...scope.nodes].every((node) => node === path || node === edge.parent)) {
-        throw new SemanticError('QUERY_NOT_PLANNABLE', `The join from ${edge.parent} to ${path} reads another cube.`);
-      }
-      return `LEFT JOIN ${leaves(path)} ON (${on})`;
-    });
-    return `FROM ${sources.join(' ')}${conditions.length > 0 ? ` WHERE ${conditions.join(' AND ')}` : ''}`;
-  };
-  const keyList = keys.map(({ sql, name }) => `${sql} AS ${name}`);
-
-  const measures = collectMeasures(query, tree);
-  const blocks = planBlocks([...measures.values()], shared.nodes, newScope, tree).map((block) => {
-    const groupBy =
-      keys.length > 0 && query.groupBy !== null ? ` GROUP BY ${keys.map((_, at) => at + 1).join(', ')}` : '';
-    if (!block.isDeduplicated) {
-      const columns = [
-        ...keyList,
-        ...block.measures.map((it) => `${aggregate(it.measure, it.row, it.guard)} AS ${it.name}`),
-      ];
-      return `SELECT ${columns.length > 0 ? columns.join(', ') : '1 AS one'} ${from(block.nodes)}${groupBy}`;
-    }
-    const inputs = block.measures.map((it) => {
-      const value = it.row ?? '1';
-      return `${it.guard === null ? value : `CASE WHEN ${it.guard} THEN ${value} END`} AS ${it.name}`;
-    });
-    const distinct = `SELECT DISTINCT ${[...keyList, ...block.primaryKey.map((sql, at) => `${sql} AS p${at}`), ...inputs].join(', ')} ${from(block.nodes)}`;
-    const columns = [
-      ...keys.map(({ name }) => name),
-      ...block.measures.map((it) => `${aggregate(it.measure, it.name, null)} AS ${it.name}`),
-    ];
-    return `SELECT ${columns.join(', ')} FROM (${distinct}) AS d${groupBy}`;
+  const numberOf = numberExpressions();
+  const taken = takenMembers(query);
+  const newScope = (reader: string): EmitScope => ({
+    tree,
+    dialect,
+    binder,
+    nodes: new Set(),
+    reader,
+    onRead: () => {},
   });
-  if (query.groupBy === null) requireOneGrain(query, tree, shared.nodes);
+  // What a member reads of another cube is taken from that cube as if the query had named it; what joins and row filters
+  // read is not.
+  const memberScope = (reader: string): EmitScope => ({ ...newScope(reader), onRead: taken.add });
 
-  const blockOf = new Map<string, string>();
-  for (const { name, block } of measures.values()) blockOf.set(name, `b${block}`);
-  const emitMeasure = (measure: Measure, path: NodePath): string => {
+  const shared = newScope('This query');
+  /** Dimensions in a row expression are emitted where they stand; the nodes that they need are shared. */
+  const emitRow = (expression: ResolvedExpression) =>
+    emitExpression(expression, shared, (it) => {
+      if (it.kind !== 'dimension' || it.member.member.kind !== 'dimension') return null;
+      const scope = { ...memberScope(it.member.name), nodes: shared.nodes };
+      return emitDimension(it.member.member, pathOf(it.member.path), scope);
+    });
+
+  const isGrouped = query.groupBy !== null;
+  const keys = keyExpressions(query, numberOf).map(([number, expression], index) => ({
+    number,
+    name: `k${index}`,
+    sql: emitRow(expression),
+  }));
+  // Grouped by literals alone, there is one group, and none where there are no rows.
+  if (keys.length === 0 && isGrouped && query.groupBy.length > 0) keys.push({ number: -1, name: 'k0', sql: '1' });
+  const viewFilter = emitViewFilter(query, subject, { ...shared, reader: 'An access policy' });
+  const condition = query.where === null ? null : emitRow(query.where);
+  if (!isGrouped) requireOneGrain(query, tree, shared.nodes);
+
+  const measures = neededMeasures(query, memberScope);
+  const blocks = planBlocks(measures.values(), shared.nodes, tree, memberScope);
+  const where = (conditions: readonly (string | null)[]) => {
+    const all = conditions.filter((it) => it !== null);
+    return all.length === 0 ? '' : ` WHERE ${all.join(' AND ')}`;
+  };
+  const canTell = [query.where, query.having].some((it) => it !== null && mayFail(it));
+  const from = (nodes: readonly NodePath[]) => {
+    const leaves = nodes.map((path) => ({
+      ...emitLeaf(path, taken.of(tree.cube(path).name), subject, newScope('An access policy')),
+      path,
+    }));
+    const joins = leaves.map(({ path, sql }) =>
+      tree.join(path) === null ? sql : `LEFT JOIN ${sql} ON (${joinCondition(path, tree, newScope('A join'))})`,
+    );
+    const rows = `FROM ${joins.join(' ')}`;
+    const isRestricted = viewFilter !== null || leaves.some(({ isFiltered }) => isFiltered);
+    if (!canTell || !isRestricted) return `${rows}${where([viewFilter, condition])}`;
+    const aliases = nodes.map((path) => dialect.quote(tree.alias(path)));
+    return `${dialect.fence(aliases, `${rows}${where([viewFilter])}`)}${where([condition])}`;
+  };
+
+  const columnOf = new Map(
+    blocks.flatMap((block, index) => block.measures.map(({ column }) => [column, `b${index}.${column}`] as const)),
+  );
+  const emitMeasure = (measure: Measure, path: NodePath, scope: EmitScope): string => {
     if (measure.aggregation !== 'number') {
-      const name = measures.get(measureId(path, measure))?.name ?? '';
-      return `${blockOf.get(name)}.${name}`;
+      return columnOf.get(measures.get(measureId(path, measure))?.column ?? '') ?? 'NULL';
     }
     const parts = measure.sql.map((part) => {
       if (part.kind === 'text') return part.text;
-      const target = part.kind === 'member' ? referToMeasure(tree, path, part.cube, part.member) : null;
-      if (target === null) throw new SemanticError('QUERY_NOT_PLANNABLE', `Measure ${measure.name} reads a column.`);
-      return emitMeasure(target.measure, target.path);
+      if (part.kind === 'cube') throw new Error(`measure ${measure.name} reads a column`);
+      const target = referToMeasure(path, part.cube, part.member, scope);
+      return emitMeasure(target.measure, target.path, scope);
     });
     return `(${parts.join('')})`;
   };
+  const keyNames = new Map(keys.map(({ number, name }) => [number, `b0.${name}`]));
   const emitOuter = (expression: ResolvedExpression) =>
-    emitExpression(expression, newScope(), (it) => {
-      const key = isKeyLike(it) ? keys.find(({ id }) => id === expressionKey(it)) : undefined;
-      if (key !== undefined) return `b0.${key.name}`;
+    emitExpression(expression, { dialect, binder }, (it) => {
+      const key = isKeyLike(it) ? keyNames.get(numberOf(it)) : undefined;
+      if (key !== undefined) return key;
       if (it.kind !== 'measure' || it.member.member.kind !== 'measure') return null;
-      return emitMeasure(it.member.member, pathOf(it.member.path));
+      return emitMeasure(it.member.member, pathOf(it.member.path), newScope(it.member.name));
     });
 
   const select = query.select.map(({ name, expression }) => `${emitOuter(expression)} AS ${dialect.quote(name)}`);
-  const joined = blocks.map((sql, index) => {
+  const joined = blocks.map((block, index) => {
+    const sql = emitBlock(block, keys, from(block.nodes), isGrouped);
     if (index === 0) return `(${sql}) AS b0`;
     if (keys.length === 0) return `CROSS JOIN (${sql}) AS b${index}`;
     const on = keys.map(({ name }) => dialect.isNotDistinct(`b0.${name}`, `b${index}.${name}`)).join(' AND ');
     return `LEFT JOIN (${sql}) AS b${index} ON ${on}`;
   });
-  const orderBy = query.orderBy.map(({ expression, isDescending, nullsFirst }) => {
-    // With DISTINCT an expression may only be sorted by as the column that it is.
-    const position = query.select.findIndex((item) => expressionKey(item.expression) === expressionKey(expression));
-    const column = position >= 0 ? String(position + 1) : emitOuter(expression);
-    return `${column} ${isDescending ? 'DESC' : 'ASC'} NULLS ${nullsFirst ? 'FIRST' : 'LAST'}`;
-  });
   const sql = [
     `SELECT ${query.isDistinct ? 'DISTINCT ' : ''}${select.join(', ')} FROM ${joined.join(' ')}`,
     ...(query.having === null ? [] : [`WHERE ${emitOuter(query.having)}`]),
-    ...(orderBy.length === 0 ? [] : [`ORDER BY ${orderBy.join(', ')}`]),
+    ...emitOrder(query, numberOf, emitOuter),
     ...(query.limit === null ? [] : [`LIMIT ${query.limit}`]),
     ...(query.offset === null ? [] : [`OFFSET ${query.offset}`]),
   ].join(' ');
@@ -149,164 +144,48 @@ export function compileQuery(
 const isKeyLike = ({ kind }: ResolvedExpression) => kind !== 'literal' && kind !== 'number' && kind !== 'time';
 
 /** What the inner queries compute per row or group: the grouping keys, or for ungrouped rows every output expression. */
-function keyExpressions(query: ResolvedQuery): readonly ResolvedExpression[] {
+function keyExpressions(query: ResolvedQuery, numberOf: ExpressionNumbers) {
   const candidates = query.groupBy ?? [...query.select, ...query.orderBy].map(({ expression }) => expression);
-  const byKey = new Map(candidates.filter(isKeyLike).map((expression) => [expressionKey(expression), expression]));
-  return [...byKey.values()];
+  return [...new Map(candidates.filter(isKeyLike).map((expression) => [numberOf(expression), expression]))];
 }
 
-/** The leaf of a node: its table, or its table with the row filter that the cube's policy gives this subject. */
-function leafEmitter(query: ResolvedQuery, subject: Subject, newScope: () => EmitScope) {
+/** The members that the query takes from each cube, to which may be added. */
+function takenMembers(query: ResolvedQuery) {
   const taken = new Map<string, Set<string>>();
-  for (const { member } of query.taken.values()) {
-    taken.set(member.cube, (taken.get(member.cube) ?? new Set()).add(member.name));
-  }
-  return (path: NodePath): string => {
-    const scope = newScope();
-    const cube = scope.tree.cube(path);
-    const alias = scope.dialect.quote(scope.tree.alias(path));
-    const filter = rowFilter(cube.policy, taken.get(cube.name) ?? new Set(), (name) => cube.members.get(name), subject);
-    if (filter === null) return `${cube.source} AS ${alias}`;
-    const condition = emitRowFilter(filter, scope.binder, (name) => {
-      const member = cube.members.get(name);
-      if (member?.kind !== 'dimension')
-        throw new SemanticError('QUERY_NOT_PLANNABLE', `The policy of ${cube.name} cannot be applied.`);
-      return { sql: `(${emitTemplate(member.sql, path, scope)})`, type: member.type };
-    });
-    if (![...scope.nodes].every((node) => node === path)) {
-      throw new SemanticError('QUERY_NOT_PLANNABLE', `The policy of ${cube.name} filters by a member of another cube.`);
-    }
-    return `(SELECT * FROM ${cube.source} AS ${alias} WHERE ${condition}) AS ${alias}`;
+  const of = (cube: string): ReadonlySet<string> => taken.get(cube) ?? new Set();
+  const add = (cube: string, member: string) => {
+    taken.set(cube, new Set(of(cube)).add(member));
   };
+  for (const { member } of query.taken.values()) add(member.cube, member.name);
+  return { of, add };
 }
 
-/** The row filter of a view's own policy, on the joined row. A cube's own filter stands in its leaf already. */
-function relationFilter(query: ResolvedQuery, subject: Subject, scope: EmitScope): string | null {
-  const { relation } = query;
-  if (relation.type === 'cube') return null;
-  const filter = rowFilter(
-    relation.policy,
-    new Set(query.taken.keys()),
-    (name) => relation.members.get(name)?.member,
-    subject,
-  );
-  if (filter === null) return null;
-  return emitRowFilter(filter, scope.binder, (name) => {
-    const member = relation.members.get(name);
-    if (member?.member.kind !== 'dimension')
-      throw new SemanticError('QUERY_NOT_PLANNABLE', `The policy of ${relation.name} cannot be applied.`);
-    return { sql: `(${emitTemplate(member.member.sql, pathOf(member.path), scope)})`, type: member.member.type };
+/** The condition of the join that leads to a node; the root has none. */
+function joinCondition(path: NodePath, tree: JoinTree, scope: EmitScope): string {
+  const edge = tree.join(path);
+  if (edge === null) return 'TRUE';
+  const on = emitTemplate(edge.join.sql, edge.parent, scope);
+  if ([...scope.nodes].every((node) => node === path || node === edge.parent)) return on;
+  throw new SemanticError('QUERY_NOT_PLANNABLE', `${scope.reader} reads another cube than the two that it joins.`);
+}
+
+function emitOrder(
+  query: ResolvedQuery,
+  numberOf: ExpressionNumbers,
+  emit: (expression: ResolvedExpression) => string,
+): string[] {
+  const positions = new Map<number, number>();
+  for (const [index, { expression }] of query.select.entries()) positions.set(numberOf(expression), index + 1);
+  const columns = query.orderBy.map(({ expression, isDescending, nullsFirst }) => {
+    // With DISTINCT an expression may only be sorted by as the column that it is.
+    const column = positions.get(numberOf(expression)) ?? emit(expression);
+    return `${column} ${isDescending ? 'DESC' : 'ASC'} NULLS ${nullsFirst ? 'FIRST' : 'LAST'}`;
   });
-}
-
-interface CollectedMeasure {
-  readonly name: string;
-  readonly path: NodePath;
-  readonly measure: AggregateMeasure;
-  /** The number of the inner query that computes it. */
-  block: number;
-}
-
-const measureId = (path: NodePath, measure: Measure) => `${path} ${measure.name}`;
-
-/** Every aggregate that the query needs, once, those inside calculated measures included. */
-function collectMeasures(query: ResolvedQuery, tree: ReturnType<typeof joinTree>): Map<string, CollectedMeasure> {
-  const collected = new Map<string, CollectedMeasure>();
-  const visit = (expression: ResolvedExpression) => {
-    if (expression.kind === 'measure' && expression.member.member.kind === 'measure') {
-      for (const { path, measure } of baseMeasures(tree, pathOf(expression.member.path), expression.member.member)) {
-        const id = measureId(path, measure);
-        if (measure.aggregation !== 'number' && !collected.has(id)) {
-          collected.set(id, { name: `m${collected.size}`, path, measure, block: 0 });
-        }
-      }
-    }
-    for (const part of partsOf(expression)) visit(part);
-  };
-  for (const { expression } of [...query.select, ...query.orderBy]) visit(expression);
-  if (query.having !== null) visit(query.having);
-  return collected;
-}
-
-interface Block {
-  readonly nodes: readonly NodePath[];
-  readonly isDeduplicated: boolean;
-  readonly primaryKey: readonly string[];
-  readonly measures: readonly {
-    readonly name: string;
-    readonly measure: AggregateMeasure;
-    /** The SQL of what is aggregated; null for a count of rows. */
-    readonly row: string | null;
-    /** The condition under which a row counts; null: always. */
-    readonly guard: string | null;
-  }[];
-}
-
-/** Groups measures into inner queries: those that read the same joined rows share one. At least one block. */
-function planBlocks(
-  measures: readonly CollectedMeasure[],
-  sharedNodes: ReadonlySet<NodePath>,
-  newScope: () => EmitScope,
-  tree: ReturnType<typeof joinTree>,
-): Block[] {
-  const blocks = new Map<string, { -readonly [K in keyof Block]: Block[K] }>();
-  for (const collected of measures) {
-    const { path, measure } = collected;
-    const cube = tree.cube(path);
-    const scope = newScope();
-    const row = measure.sql === null ? null : emitTemplate(measure.sql, path, scope);
-    const filters = measure.filters.map((filter) => `(${emitTemplate(filter, path, scope)})`);
-    const own = new Set(scope.nodes).add(path);
-    if (tree.isMultiplied(path, tree.between(own))) {
-      throw new SemanticError(
-        'QUERY_NOT_PLANNABLE',
-        `Measure ${measure.name} reads a cube of which one row of ${cube.name} has many.`,
-      );
-    }
-    const nodes = tree.close([...sharedNodes, ...own]);
-    const isRepeatable =
-      measure.aggregation === 'count_distinct' || measure.aggregation === 'min' || measure.aggregation === 'max';
-    const isDeduplicated = !isRepeatable && tree.isMultiplied(path, nodes);
-    const primaryKey = cube.primaryKey.map((dimension) => `(${emitTemplate(dimension.sql, path, scope)})`);
-    // A LEFT JOIN without a match makes a row of nulls, which is no row of the measure's cube.
-    const isOptional = path !== tree.root;
-    if (primaryKey.length === 0 && (isDeduplicated || isOptional)) {
-      throw new SemanticError(
-        'QUERY_NOT_PLANNABLE',
-        `Cube ${cube.name} needs a primary key for its measure ${measure.name} here.`,
-      );
-    }
-    const guards = [...(isOptional ? primaryKey.map((sql) => `${sql} IS NOT NULL`) : []), ...filters];
-    const key = isDeduplicated ? `distinct ${path} ${nodes.join(' ')}` : nodes.join(' ');
-    const block = blocks.get(key) ?? {
-      nodes,
-      isDeduplicated,
-      primaryKey: isDeduplicated ? primaryKey : [],
-      measures: [],
-    };
-    block.measures = [
-      ...block.measures,
-      { name: collected.name, measure, row, guard: guards.length > 0 ? guards.join(' AND ') : null },
-    ];
-    blocks.set(key, block);
-    collected.block = [...blocks.keys()].indexOf(key);
-  }
-  if (blocks.size > 0) return [...blocks.values()];
-  return [{ nodes: tree.close(sharedNodes), isDeduplicated: false, primaryKey: [], measures: [] }];
-}
-
-/** The aggregate of a measure over `row`, the SQL of its value in a joined row. */
-function aggregate(measure: AggregateMeasure, row: string | null, guard: string | null): string {
-  const value = row ?? '*';
-  const call =
-    measure.aggregation === 'count_distinct'
-      ? `COUNT(DISTINCT ${value})`
-      : `${measure.aggregation.toUpperCase()}(${value})`;
-  return guard === null ? call : `${call} FILTER (WHERE ${guard})`;
+  return columns.length === 0 ? [] : [`ORDER BY ${columns.join(', ')}`];
 }
 
 /** Rows without grouping need one cube whose rows they are: two branches of many rows each would be a cross product. */
-function requireOneGrain(query: ResolvedQuery, tree: ReturnType<typeof joinTree>, nodes: ReadonlySet<NodePath>): void {
+function requireOneGrain(query: ResolvedQuery, tree: JoinTree, nodes: ReadonlySet<NodePath>): void {
   const closed = tree.close(nodes);
   if (closed.some((path) => !tree.isMultiplied(path, closed))) return;
   throw new SemanticError(

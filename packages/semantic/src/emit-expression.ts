@@ -1,6 +1,6 @@
 /** Expressions and SQL fragments of the model → SQL text of a dialect. Values are bound, never written into the text. */
 import type { BoundValue, RowFilter } from './access-policy.ts';
-import type { CubeMember, MemberType, SqlTemplate } from './data-model.ts';
+import type { CubeMember, Dimension, MemberType, SqlTemplate } from './data-model.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import type { JoinTree, NodePath } from './join-tree.ts';
 import type { ResolvedExpression } from './resolved-expression.ts';
@@ -21,16 +21,15 @@ export function createBinder(dialect: Dialect): Binder {
   return {
     parameters,
     bind(value, type) {
-      const isInteger = typeof value === 'number' && Number.isSafeInteger(value);
-      const kind =
-        typeof value === 'number'
-          ? isInteger
-            ? 'integer'
-            : 'double'
-          : type === 'time'
-            ? 'time'
-            : typeof value === 'boolean'
-              ? 'boolean'
+      const isInteger = typeof value === 'bigint' || Number.isSafeInteger(value);
+      const kind = isInteger
+        ? 'integer'
+        : typeof value === 'number'
+          ? 'double'
+          : typeof value === 'boolean'
+            ? 'boolean'
+            : type === 'time'
+              ? 'time'
               : 'string';
       // The same value bound twice is one parameter: the text of an expression is then the same wherever it stands.
       const key = `${kind} ${value}`;
@@ -44,39 +43,42 @@ export function createBinder(dialect: Dialect): Binder {
   };
 }
 
-/** Where SQL is being emitted: over which tree, and which nodes it has come to need. */
+/** Where SQL is being emitted: over which tree, for whom, and which nodes it has come to need. */
 export interface EmitScope {
   readonly tree: JoinTree;
   readonly dialect: Dialect;
   readonly binder: Binder;
   readonly nodes: Set<NodePath>;
+  /** What reads, as the asking user knows it, for messages: a member's name, say. */
+  readonly reader: string;
+  /** Told of each member that is read in another cube than the one that the reference stands in. */
+  readonly onRead: (cube: string, member: string) => void;
 }
 
-/** How many references may lead from one fragment to another: a chain longer than this is a circle. */
-const referenceDepthMax = 32;
-
-/** The SQL of a fragment that stands in the cube at `path`. The nodes that it reads are added to the scope. */
-export function emitTemplate(sql: SqlTemplate, path: NodePath, scope: EmitScope, depth = 0): string {
-  if (depth > referenceDepthMax) {
-    throw new SemanticError('QUERY_NOT_PLANNABLE', `The members of cube ${path} refer to each other in a circle.`);
-  }
+/**
+ * The SQL of a fragment that stands in the cube at `path`. The nodes that it reads are added to the scope.
+ * References end and stay few: loading a model checks that.
+ */
+export function emitTemplate(sql: SqlTemplate, path: NodePath, scope: EmitScope): string {
   scope.nodes.add(path);
   return sql
     .map((part) => {
       if (part.kind === 'text') return part.text;
-      const target = scope.tree.refer(path, part.cube);
+      const target = scope.tree.refer(path, part.cube, scope.reader);
       scope.nodes.add(target);
       if (part.kind === 'cube') return scope.dialect.quote(scope.tree.alias(target));
       const member = scope.tree.cube(target).members.get(part.member);
-      if (member?.kind !== 'dimension') {
-        throw new SemanticError(
-          'QUERY_NOT_PLANNABLE',
-          `${part.cube}.${part.member} is a measure, and cannot stand in a row.`,
-        );
-      }
-      return `(${emitTemplate(member.sql, target, scope, depth + 1)})`;
+      if (member?.kind !== 'dimension') throw new Error(`${part.cube}.${part.member} is no dimension`);
+      if (target !== path) scope.onRead(part.cube, part.member);
+      return `(${emitTemplate(member.sql, target, scope)})`;
     })
     .join('');
+}
+
+/** The SQL of a dimension of the cube at `path`. A string is made one: a column may be a UUID or a number. */
+export function emitDimension(dimension: Dimension, path: NodePath, scope: EmitScope): string {
+  const sql = `(${emitTemplate(dimension.sql, path, scope)})`;
+  return dimension.type === 'string' ? scope.dialect.text(sql) : sql;
 }
 
 /**
@@ -117,6 +119,8 @@ export function emitExpression(
       return `(${emit(expression.operand)} IS ${expression.isNegated ? 'NOT ' : ''}NULL)`;
     case 'in':
       return `(${emit(expression.operand)} ${expression.isNegated ? 'NOT ' : ''}IN (${expression.items.map(emit).join(', ')}))`;
+    case 'between':
+      return `(${emit(expression.operand)} ${expression.isNegated ? 'NOT ' : ''}BETWEEN ${emit(expression.low)} AND ${emit(expression.high)})`;
     case 'like': {
       const operator = `${expression.isNegated ? 'NOT ' : ''}${expression.isCaseSensitive ? 'LIKE' : 'ILIKE'}`;
       return `(${emit(expression.operand)} ${operator} ${binder.bind(expression.pattern, 'string')} ESCAPE '\\')`;

@@ -2,7 +2,7 @@
  * The cubes that a query needs, as a tree that hangs from the relation's root by declared joins. A node is named by its
  * path of cube names, so that one cube reached by two paths is two nodes.
  */
-import type { Cube, DataModel, Join, Measure, Relation, SqlTemplate } from './data-model.ts';
+import type { Cube, DataModel, Join, Relation } from './data-model.ts';
 import { SemanticError } from './semantic-error.ts';
 
 /** A node's path: cube names from the root, joined by dots. */
@@ -20,13 +20,20 @@ export interface JoinTree {
   cube(path: NodePath): Cube;
   /** The join that leads to a node from its parent; null for the root. */
   join(path: NodePath): { readonly parent: NodePath; readonly join: Join } | null;
-  /** The node that a reference to `cube`, written in the cube at `from`, stands for. */
-  refer(from: NodePath, cube: string): NodePath;
+  /**
+   * The node that a reference to `cube`, written in the cube at `from`, stands for.
+   * @param reader who reads, as the asking user knows it, for messages: cubes may be hidden from that user
+   * @throws SemanticError QUERY_NOT_PLANNABLE when no join or more than one path leads there
+   */
+  refer(from: NodePath, cube: string, reader: string): NodePath;
   /** The nodes and all nodes above them, parents first. */
   close(paths: Iterable<NodePath>): readonly NodePath[];
   /** The nodes that lie on the ways between these nodes, and no others. */
   between(paths: ReadonlySet<NodePath>): readonly NodePath[];
-  /** The table alias of a node: the cube's name where it is the view's only path to that cube, else made from the path. */
+  /**
+   * The table alias of a node: the cube's name where it is the view's only path to that cube, else the path, whose dots no
+   * cube's name holds.
+   */
   alias(path: NodePath): string;
   /** Whether joining all these nodes repeats rows of `path`. */
   isMultiplied(path: NodePath, nodes: readonly NodePath[]): boolean;
@@ -36,23 +43,21 @@ export function joinTree(model: DataModel, relation: Relation): JoinTree {
   const declared = new Set(relation.paths.flatMap((path) => path.map((_, index) => pathOf(path.slice(0, index + 1)))));
   const cube = (path: NodePath): Cube => {
     const found = model.cubes.get(lastOf(path));
-    if (found === undefined) throw new SemanticError('QUERY_NOT_PLANNABLE', `No cube "${lastOf(path)}".`);
+    if (found === undefined) throw new Error(`no cube ${lastOf(path)}`);
     return found;
   };
   const join = (path: NodePath) => {
     const parent = parentOf(path);
     if (parent === null) return null;
     const found = cube(parent).joins.get(lastOf(path));
-    if (found === undefined) {
-      throw new SemanticError('QUERY_NOT_PLANNABLE', `Cube ${lastOf(parent)} declares no join to ${lastOf(path)}.`);
-    }
+    if (found === undefined) throw new Error(`no join to ${path}`);
     return { parent, join: found };
   };
   const tree: JoinTree = {
     root: relation.rootCube,
     cube,
     join,
-    refer(from, name) {
+    refer(from, name, reader) {
       if (lastOf(from) === name) return from;
       if (cube(from).joins.has(name)) return `${from}.${name}`;
       const candidates = [...declared].filter((path) => lastOf(path) === name);
@@ -60,9 +65,7 @@ export function joinTree(model: DataModel, relation: Relation): JoinTree {
       if (only !== undefined && second === undefined) return only;
       throw new SemanticError(
         'QUERY_NOT_PLANNABLE',
-        only === undefined
-          ? `Cube ${lastOf(from)} refers to ${name}, but no join leads there.`
-          : `Cube ${lastOf(from)} refers to ${name}, which ${relation.name} joins in more than one way: ${candidates.join(', ')}.`,
+        `${reader} reads data that ${relation.name} ${only === undefined ? 'does not join' : 'joins in more than one way'}.`,
       );
     },
     close(paths) {
@@ -80,7 +83,7 @@ export function joinTree(model: DataModel, relation: Relation): JoinTree {
     alias(path) {
       const isOnly =
         declared.has(path) && [...declared].every((other) => other === path || lastOf(other) !== lastOf(path));
-      return isOnly ? lastOf(path) : path.replaceAll('.', '__');
+      return isOnly ? lastOf(path) : path;
     },
     isMultiplied(path, nodes) {
       // Walk the tree from `path`, along edges both ways: a step that leads from one row to many repeats rows.
@@ -103,30 +106,4 @@ export function joinTree(model: DataModel, relation: Relation): JoinTree {
     },
   };
   return tree;
-}
-
-/** The measures that a calculated measure is made of, itself when it is none, each with its node. */
-export function baseMeasures(tree: JoinTree, path: NodePath, measure: Measure): { path: NodePath; measure: Measure }[] {
-  if (measure.aggregation !== 'number') return [{ path, measure }];
-  return measureReferences(tree, path, measure.sql).flatMap((reference) =>
-    baseMeasures(tree, reference.path, reference.measure),
-  );
-}
-
-/** The measures that a calculated measure's SQL names, in order. @throws SemanticError when it names a dimension */
-function measureReferences(tree: JoinTree, path: NodePath, sql: SqlTemplate): { path: NodePath; measure: Measure }[] {
-  return sql.flatMap((part) => {
-    if (part.kind !== 'member') return [];
-    return [referToMeasure(tree, path, part.cube, part.member)];
-  });
-}
-
-/** The measure that `{cube.member}` in the cube at `path` stands for. */
-export function referToMeasure(tree: JoinTree, path: NodePath, cubeName: string, name: string) {
-  const target = tree.refer(path, cubeName);
-  const member = tree.cube(target).members.get(name);
-  if (member?.kind !== 'measure') {
-    throw new SemanticError('QUERY_NOT_PLANNABLE', `${cubeName}.${name} is no measure, but a number measure uses it.`);
-  }
-  return { path: target, measure: member };
 }

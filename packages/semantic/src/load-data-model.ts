@@ -2,6 +2,7 @@
 import { LineCounter, parseDocument } from 'yaml';
 import { buildCube, type CubeNames } from './build-cube.ts';
 import { buildView, cubeRelation } from './build-view.ts';
+import { checkReferences, reachOfMembers } from './check-references.ts';
 import type { Cube, DataModel, Relation } from './data-model.ts';
 import { type CubeFile, modelFileSchema, type ViewFile } from './model-file.ts';
 import { type Report, reportUnder } from './report.ts';
@@ -29,6 +30,8 @@ interface Entry<T> {
 export function loadDataModel(files: readonly ModelFile[]): DataModel | { readonly issues: readonly ModelIssue[] } {
   const issues: ModelIssue[] = [];
   const cubeEntries = new Map<string, Entry<CubeFile>>();
+  // Warehouses do not tell names apart by case alone.
+  const namesTaken = new Set<string>();
   const viewEntries = new Map<string, Entry<ViewFile>>();
 
   for (const file of files) {
@@ -37,9 +40,10 @@ export function loadDataModel(files: readonly ModelFile[]): DataModel | { readon
     const add = <T extends { name: string }>(entries: Map<string, Entry<T>>, key: string, list: readonly T[]) => {
       for (const [index, item] of list.entries()) {
         const report = reportUnder(parsed.report, key, index);
-        if (cubeEntries.has(item.name) || viewEntries.has(item.name)) {
+        if (namesTaken.has(item.name.toLowerCase())) {
           report(['name'], `the name ${item.name} is taken by another cube or view`);
         } else entries.set(item.name, { file: item, report });
+        namesTaken.add(item.name.toLowerCase());
       }
     };
     add(cubeEntries, 'cubes', parsed.content.cubes ?? []);
@@ -54,7 +58,9 @@ export function loadDataModel(files: readonly ModelFile[]): DataModel | { readon
   );
   const cubes = new Map<string, Cube>();
   const relations = new Map<string, Relation>();
+  const reach = reachOfMembers(cubes);
   for (const { file, report } of cubeEntries.values()) cubes.set(file.name, buildCube(file, names, report));
+  for (const { file, report } of cubeEntries.values()) checkReferences(file, cubes, reach, report);
   for (const { file, report } of viewEntries.values()) relations.set(file.name, buildView(file, cubes, report));
   for (const { file } of cubeEntries.values()) {
     const cube = cubes.get(file.name);

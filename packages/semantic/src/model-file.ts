@@ -1,7 +1,12 @@
 /** The shape of data model files (YAML), as data teams write them. Keys that this version does not know are errors. */
 import { z } from 'zod';
 
-const name = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be a name: letters, digits and _');
+/** PostgreSQL's grammar, which reads the queries, cuts longer names: one would stand for another. */
+export const nameCharactersMax = 63;
+const name = z
+  .string()
+  .max(nameCharactersMax)
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be a name: letters, digits and _');
 const synonyms = z.strictObject({ synonyms: z.array(z.string()).optional() }).loose();
 const described = {
   title: z.string().optional(),

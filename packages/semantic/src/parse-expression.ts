@@ -116,11 +116,13 @@ function readConstant(constant: A_Const): NamedExpression {
   if (constant.sval !== undefined) return { kind: 'literal', value: constant.sval.sval ?? '', location };
   if (constant.boolval !== undefined) return { kind: 'literal', value: constant.boolval.boolval ?? false, location };
   if (constant.ival !== undefined) return { kind: 'number', text: String(constant.ival.ival ?? 0), location };
-  const text = constant.fval?.fval ?? '';
+  if (constant.fval === undefined) return refuse('a bit string', location);
+  const written = constant.fval.fval ?? '';
+  const text = written.replace(/^(-?)\./, '$10.').replace(/\.$/, '');
   // Hexadecimal, octal and 1_000 are PostgreSQL's; plain decimals are everybody's. 38 digits is what a DECIMAL holds.
-  if (!/^\d{0,38}(\.\d{0,38})?$/.test(text) || text.length > 39)
-    return refuse(`the number ${text.slice(0, 20)}`, location);
-  return { kind: 'number', text: text.startsWith('.') ? `0${text}` : text.replace(/\.$/, ''), location };
+  if (!/^-?\d+(\.\d+)?$/.test(text) || text.replace(/\D/g, '').length > 38)
+    return refuse(`the number ${written.slice(0, 20)}`, location);
+  return { kind: 'number', text, location };
 }
 
 function readOperator(expression: A_Expr): NamedExpression {
@@ -154,15 +156,7 @@ function readOperator(expression: A_Expr): NamedExpression {
       const [low, high] = 'List' in list ? (list.List.items ?? []).map(parseExpression) : [];
       if (low === undefined || high === undefined) return refuse('this BETWEEN', location);
       const operand = parseExpression(asNode(lexpr));
-      const between: NamedExpression = {
-        kind: 'and',
-        operands: [
-          { kind: 'compare', operator: '>=', left: operand, right: low, location },
-          { kind: 'compare', operator: '<=', left: operand, right: high, location },
-        ],
-        location,
-      };
-      return kind === 'AEXPR_BETWEEN' ? between : { kind: 'not', operand: between, location };
+      return { kind: 'between', operand, low, high, isNegated: kind === 'AEXPR_NOT_BETWEEN', location };
     }
     case 'AEXPR_LIKE':
     case 'AEXPR_ILIKE': {
@@ -170,6 +164,8 @@ function readOperator(expression: A_Expr): NamedExpression {
       if (pattern.kind !== 'literal' || typeof pattern.value !== 'string') {
         return refuse('LIKE with anything but a text in quotes', location);
       }
+      // An odd backslash at the end escapes nothing: PostgreSQL and DuckDB fail on it only when they meet a value.
+      if (/(?<!\\)(\\\\)*\\$/.test(pattern.value)) refuse('a LIKE pattern that ends with a backslash', location);
       return {
         kind: 'like',
         operand: parseExpression(asNode(lexpr)),

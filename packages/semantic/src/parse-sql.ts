@@ -3,10 +3,10 @@
  * allow-list of node kinds and of the fields of each node, so that a construct nobody thought of is refused, not ignored.
  */
 import { loadModule, type Node, parseSync, type SelectStmt, type SortBy } from 'libpg-query';
-import { asNode, only, parseExpression, refuse } from './parse-expression.ts';
+import { asNode, identifier, only, parseExpression, refuse } from './parse-expression.ts';
 import { SemanticError } from './semantic-error.ts';
 import type { SelectItem, SemanticQuery, SortItem } from './semantic-query.ts';
-import { guardSqlSize } from './sql-size.ts';
+import { columnsMax, guardSqlSize, guardTreeDepth } from './sql-size.ts';
 
 // The grammar is a WebAssembly module; it takes some milliseconds to load, once per process.
 await loadModule();
@@ -15,6 +15,7 @@ await loadModule();
 export function parseSql(sql: string): SemanticQuery {
   guardSqlSize(sql);
   const statements = parseStatements(sql);
+  guardTreeDepth(statements);
   const [statement, second] = statements;
   if (statement === undefined) throw new SemanticError('SQL_INVALID', 'The SQL is empty.', 'Write one SELECT.');
   if (second !== undefined) {
@@ -64,9 +65,19 @@ function readSelect(select: SelectStmt): SemanticQuery {
     'limitOption',
     'op',
   ]);
+  for (const [clause, list = []] of [
+    ['SELECT', select.targetList],
+    ['GROUP BY', select.groupClause],
+    ['ORDER BY', select.sortClause],
+  ] as const) {
+    if (list.length > columnsMax) {
+      throw new SemanticError('SQL_TOO_LARGE', `${clause} has more than ${columnsMax} columns.`);
+    }
+  }
+  const relation = readFrom(select.fromClause ?? []);
   return {
-    relation: readFrom(select.fromClause ?? []),
-    select: readTargets(select.targetList ?? []),
+    relation,
+    select: readTargets(select.targetList ?? [], relation.alias ?? relation.name),
     isDistinct: readDistinct(select.distinctClause),
     where: select.whereClause === undefined ? null : parseExpression(select.whereClause),
     groupBy: (select.groupClause ?? []).map(parseExpression),
@@ -98,16 +109,20 @@ function readFrom(from: readonly Node[]): SemanticQuery['relation'] {
   return { name: table.relname ?? '', alias: table.alias?.aliasname ?? null, location };
 }
 
-function readTargets(targets: readonly Node[]): SemanticQuery['select'] {
+function readTargets(targets: readonly Node[], tableName: string): SemanticQuery['select'] {
   const items: SelectItem[] = [];
   for (const node of targets) {
     if (!('ResTarget' in node)) return refuse(Object.keys(node)[0] ?? 'this', 0);
     const target = node.ResTarget;
     only(target, 'a selected column', ['name', 'val', 'location']);
     const value = asNode(target.val);
-    const isStar = 'ColumnRef' in value && value.ColumnRef.fields?.some((field) => 'A_Star' in field) === true;
-    if (isStar) {
+    const fields = 'ColumnRef' in value ? (value.ColumnRef.fields ?? []) : [];
+    if (fields.some((field) => 'A_Star' in field)) {
       if (targets.length > 1) refuse('* beside other columns', target.location ?? 0, 'Name the columns.');
+      const qualifiers = fields.slice(0, -1).map(identifier);
+      if (qualifiers.some((name) => name !== tableName) || qualifiers.length > 1) {
+        refuse(`${qualifiers.join('.')}.* here`, target.location ?? 0, `Write * or ${tableName}.*.`);
+      }
       return '*';
     }
     items.push({ expression: parseExpression(value), alias: target.name ?? null });

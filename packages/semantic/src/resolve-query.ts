@@ -6,7 +6,7 @@ import { isVisible } from './access-policy.ts';
 import { checkExpression, requireBoolean } from './check-expression.ts';
 import { closestNames } from './closest-names.ts';
 import type { DataModel, Relation, RelationMember } from './data-model.ts';
-import { contains, partsOf, type ResolvedExpression, sameExpression } from './resolved-expression.ts';
+import { contains, numberExpressions, partsOf, type ResolvedExpression } from './resolved-expression.ts';
 import { SemanticError } from './semantic-error.ts';
 import type { AggregateFunction, NamedExpression, SemanticQuery } from './semantic-query.ts';
 import type { Subject } from './subject.ts';
@@ -55,7 +55,7 @@ export function resolveQuery(query: SemanticQuery, model: DataModel, subject: Su
 
   const byOrdinal = (expression: NamedExpression, clause: string) => {
     if (expression.kind !== 'number') return undefined;
-    const item = select[Number(expression.text) - 1];
+    const item = /^\d+$/.test(expression.text) ? select[Number(expression.text) - 1] : undefined;
     if (item !== undefined) return item.expression;
     throw new SemanticError('SQL_INVALID', `${clause} ${expression.text} is not the position of a selected column.`);
   };
@@ -86,12 +86,14 @@ export function resolveQuery(query: SemanticQuery, model: DataModel, subject: Su
   const outputs = [...select, ...orderBy].map(({ expression }) => expression);
   const isGrouped =
     groupBy.length > 0 || having !== null || outputs.some((expression) => contains(expression, 'measure'));
-  if (isGrouped)
-    for (const expression of having === null ? outputs : [...outputs, having]) requireGrouped(expression, groupBy);
-  if (
-    query.isDistinct &&
-    !orderBy.every((it) => select.some((item) => sameExpression(item.expression, it.expression)))
-  ) {
+  const numberOf = numberExpressions();
+  if (isGrouped) {
+    const keys = new Set(groupBy.map(numberOf));
+    const isKey = (expression: ResolvedExpression) => keys.has(numberOf(expression));
+    for (const expression of having === null ? outputs : [...outputs, having]) requireGrouped(expression, isKey);
+  }
+  const selected = new Set(select.map(({ expression }) => numberOf(expression)));
+  if (query.isDistinct && !orderBy.every(({ expression }) => selected.has(numberOf(expression)))) {
     throw new SemanticError('SQL_INVALID', 'With SELECT DISTINCT, ORDER BY may name selected columns only.');
   }
   if (where !== null) requireBoolean(where, 'WHERE');
@@ -172,6 +174,13 @@ function resolveNames(expression: NamedExpression, scope: Scope): ResolvedExpres
       return { ...expression, operands: expression.operands.map(resolve) };
     case 'in':
       return { ...expression, operand: resolve(expression.operand), items: expression.items.map(resolve) };
+    case 'between':
+      return {
+        ...expression,
+        operand: resolve(expression.operand),
+        low: resolve(expression.low),
+        high: resolve(expression.high),
+      };
     case 'case':
       return {
         ...expression,
@@ -219,13 +228,13 @@ function resolveAggregate(aggregate: NamedExpression & { kind: 'aggregate' }, sc
 }
 
 /** Every dimension of a grouped query stands within an expression that is grouped by. */
-function requireGrouped(expression: ResolvedExpression, groupBy: readonly ResolvedExpression[]): void {
-  if (groupBy.some((key) => key.kind === expression.kind && sameExpression(key, expression))) return;
+function requireGrouped(expression: ResolvedExpression, isKey: (part: ResolvedExpression) => boolean): void {
+  if (isKey(expression)) return;
   if (expression.kind === 'dimension') {
     const { name } = expression.member;
     throw new SemanticError('GROUP_BY_REQUIRED', `${name} has to be grouped by.`, `Add ${name} to GROUP BY.`);
   }
-  for (const part of partsOf(expression)) requireGrouped(part, groupBy);
+  for (const part of partsOf(expression)) requireGrouped(part, isKey);
 }
 
 /** The name of a column without AS: as PostgreSQL names it, and a measure by its own name. */

@@ -27,6 +27,8 @@ export function partsOf(expression: ResolvedExpression): readonly ResolvedExpres
       return expression.operands;
     case 'in':
       return [expression.operand, ...expression.items];
+    case 'between':
+      return [expression.operand, expression.low, expression.high];
     case 'case':
       return [
         ...expression.branches.flatMap(({ when, result }) => [when, result]),
@@ -47,15 +49,55 @@ export function partsOf(expression: ResolvedExpression): readonly ResolvedExpres
 export const contains = (expression: ResolvedExpression, kind: ResolvedLeaf['kind']): boolean =>
   expression.kind === kind || partsOf(expression).some((part) => contains(part, kind));
 
-/** Whether two expressions say the same, wherever they stand in the text. */
-export const sameExpression = (one: ResolvedExpression, other: ResolvedExpression): boolean =>
-  expressionKey(one) === expressionKey(other);
+/** Numbers expressions: two have the same number exactly when they say the same, wherever they stand in the text. */
+export type ExpressionNumbers = (expression: ResolvedExpression) => number;
 
-/** A text that two expressions share exactly when they say the same. */
-export const expressionKey = (expression: ResolvedExpression): string =>
-  JSON.stringify(expression, (key, value: unknown) => {
-    if (key === 'location') return undefined;
-    return key === 'member' && typeof value === 'object' && value !== null && 'path' in value && 'name' in value
-      ? value.name
-      : value;
-  });
+/** A numbering for one query. An expression is told by its own words and its parts' numbers, so each is read once. */
+export function numberExpressions(): ExpressionNumbers {
+  const numbers = new Map<string, number>();
+  const known = new WeakMap<ResolvedExpression, number>();
+  const numberOf = (expression: ResolvedExpression): number => {
+    const before = known.get(expression);
+    if (before !== undefined) return before;
+    const text = JSON.stringify([expression.kind, ...ownWords(expression), ...partsOf(expression).map(numberOf)]);
+    const number = numbers.get(text) ?? numbers.size;
+    numbers.set(text, number);
+    known.set(expression, number);
+    return number;
+  };
+  return numberOf;
+}
+
+/** What an expression says besides its parts. */
+function ownWords(expression: ResolvedExpression): readonly (string | boolean | null)[] {
+  switch (expression.kind) {
+    case 'dimension':
+    case 'measure':
+      return [expression.member.name];
+    case 'time':
+    case 'literal':
+      return [expression.value];
+    case 'number':
+      return [expression.text];
+    case 'compare':
+    case 'arithmetic':
+      return [expression.operator];
+    case 'in':
+    case 'between':
+    case 'is-null':
+      return [expression.isNegated];
+    case 'like':
+      return [expression.pattern, expression.isCaseSensitive, expression.isNegated];
+    case 'case':
+      return [expression.otherwise !== null];
+    case 'call':
+      return [expression.name];
+    case 'date-trunc':
+      return [expression.granularity];
+    case 'and':
+    case 'or':
+    case 'not':
+    case 'negate':
+      return [];
+  }
+}

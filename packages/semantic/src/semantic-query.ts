@@ -51,6 +51,15 @@ export type Expression<Leaf> =
       readonly isNegated: boolean;
       readonly location: Location;
     }
+  /** A node of its own: written as two comparisons, its operand would stand twice, and nested ones would explode. */
+  | {
+      readonly kind: 'between';
+      readonly operand: Expression<Leaf>;
+      readonly low: Expression<Leaf>;
+      readonly high: Expression<Leaf>;
+      readonly isNegated: boolean;
+      readonly location: Location;
+    }
   | {
       readonly kind: 'in';
       readonly operand: Expression<Leaf>;

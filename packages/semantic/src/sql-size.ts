@@ -12,17 +12,29 @@ export const sqlDepthMax = 64;
  * module may hang for good. So the number of tokens, which bounds the depth of any tree, is bounded first.
  */
 export const sqlTokensMax = 2000;
+/** Tokens of one text, plain lists included: some 10,000 items. */
+export const listedTokensMax = 20_000;
+/** Levels of the grammar's tree, which the reading of it follows: `NOT` takes three, an operator two. */
+export const treeDepthMax = 2200;
+/** Columns of SELECT, of GROUP BY and of ORDER BY, each: a flat list of names costs no tokens. */
+export const columnsMax = 500;
 
-/** @throws SemanticError SQL_TOO_LARGE, or SQL_INVALID for a long text that cannot be split into tokens */
+/** @throws SemanticError SQL_TOO_LARGE, or SQL_INVALID for a text with NUL or a long one that cannot be split */
 export function guardSqlSize(sql: string): void {
   if (sql.length > sqlCharactersMax) {
     throw new SemanticError('SQL_TOO_LARGE', `The SQL is longer than ${sqlCharactersMax} characters.`);
   }
+  // The grammar reads up to a NUL only: what stands behind it would be ignored.
+  if (sql.includes('\0')) throw new SemanticError('SQL_INVALID', 'The SQL holds a NUL character.');
   let depth = 0;
   let counted = 0;
   let before = '';
   let beforeThat = '';
-  for (const { text } of scan(sql)) {
+  const tokens = scan(sql);
+  if (tokens.length > listedTokensMax) {
+    throw new SemanticError('SQL_TOO_LARGE', `The SQL has more than ${listedTokensMax} tokens.`);
+  }
+  for (const { text } of tokens) {
     if (text === '(' || text === '[') depth += 1;
     if (text === ')' || text === ']') depth -= 1;
     if (depth > sqlDepthMax) {
@@ -36,6 +48,15 @@ export function guardSqlSize(sql: string): void {
     }
     beforeThat = before;
     before = text;
+  }
+}
+
+/** @throws SemanticError SQL_TOO_LARGE when a tree is too deep to be read by functions that call themselves */
+export function guardTreeDepth(tree: unknown): void {
+  let level: readonly unknown[] = [tree];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > treeDepthMax) throw new SemanticError('SQL_TOO_LARGE', 'The SQL is nested too deeply.');
+    level = level.flatMap((node) => (typeof node === 'object' && node !== null ? Object.values(node) : []));
   }
 }
 

@@ -34,6 +34,8 @@ export function parseSqlTemplate(text: string, scope: TemplateScope): SqlTemplat
     parts.push(part);
   }
   if (end < text.length) parts.push({ kind: 'text', text: text.slice(end) });
+  // A comment must not swallow what is written behind the fragment.
+  if (text.includes('--')) parts.push({ kind: 'text', text: '\n' });
   const stray = parts.find((part) => part.kind === 'text' && /[{}]/.test(part.text));
   return stray === undefined ? parts : 'a brace in the SQL has no partner';
 }

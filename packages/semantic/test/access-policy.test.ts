@@ -109,6 +109,43 @@ describe('values', () => {
     });
   });
 
+  test.each([
+    ['a whole number beyond 2^53, which has lost digits', 9007199254740992, 'number'],
+    ['the same as a text', 9007199254740992, 'string'],
+    ['more digits than a double holds', '123456789012345.999999', 'number'],
+    ['not a number', 'NaN', 'number'],
+    ['an exponent', '1e3', 'number'],
+    ['a number beyond 64 bits', '9223372036854775808', 'number'],
+  ])('%s matches nothing', (_name, value, type) => {
+    const t = cube(
+      filter('["{ userAttributes.x }"]').replace('member: a', `member: ${type === 'number' ? 'id' : 'a'}`),
+    );
+    const policy = t.cubes.get('t')?.policy ?? null;
+    const subject = merchant(null, { userAttributes: { x: value } });
+    expect(rowFilter(policy, new Set(['a']), (name) => t.cubes.get('t')?.members.get(name), subject)).toEqual({
+      kind: 'or',
+      filters: [{ kind: 'and', filters: [noRows] }],
+    });
+  });
+
+  test('a key of 19 digits, as a text, matches itself and not its neighbour', async () => {
+    const shop = await openShop(
+      "CREATE TABLE t (a VARCHAR, b VARCHAR, c VARCHAR, id BIGINT); INSERT INTO t VALUES ('x', '', '', 1234567890123456789), ('y', '', '', 1234567890123456788);",
+    );
+    const model = cube(filter('["{ userAttributes.x }"]', 'equals', 'id'));
+    const subject = merchant(null, { userAttributes: { x: '1234567890123456789' } });
+    expect(await shop.ask('SELECT a FROM t', subject, model)).toEqual([['x']]);
+  });
+
+  test('a text is compared as a text, also with a column of numbers', async () => {
+    const shop = await openShop(
+      'CREATE TABLE t (a BIGINT, b VARCHAR, c VARCHAR, id BIGINT); INSERT INTO t VALUES (7, NULL, NULL, 1);',
+    );
+    const rows = (x: string) =>
+      shop.ask('SELECT id FROM t', merchant(null, { userAttributes: { x } }), cube(filter('["{ userAttributes.x }"]')));
+    expect([await rows('7'), await rows('7.4'), await rows('07'), await rows(' 7')]).toEqual([[['1']], [], [], []]);
+  });
+
   test('every operator runs, and a value is never SQL or a pattern', async () => {
     const shop = await openShop(
       `CREATE TABLE t (a VARCHAR, b VARCHAR, c VARCHAR, id BIGINT); INSERT INTO t VALUES ('100%', '', '', 1), ('100x', '', '', 2), (NULL, '', '', 3), ('it''s', '', '', 4);`,
@@ -194,4 +231,20 @@ test("a view's own filter acts on the joined row", async () => {
     ['web', '20.20', '1'],
   ]);
   expect(() => compileSql('SELECT channel FROM sales', model, platform, duckdb)).toThrow('No view or cube');
+});
+
+test('what a member reads of another cube is taken from that cube: its entries have to cover it', async () => {
+  const shop = await openShop();
+  const split = (entries: string) =>
+    load(shopYaml.replace(/(name: items\n[\s\S]*?access_policy:)[\s\S]*?(\n {2}- name: products)/, `$1${entries}$2`));
+  const low = '{ filters: [{ member: id, operator: lt, values: [13] }] }';
+  const model = split(`
+      - { group: merchant, row_level: ${low}, member_level: { includes: [revenue] } }
+      - { group: merchant, row_level: { allow_all: true }, member_level: { includes: [quantity] } }`);
+  // Revenue is granted for items 11 and 12 only, whether named or read by a measure of orders.
+  expect(await shop.ask('SELECT MEASURE(revenue) FROM sales', merchant(7), model)).toEqual([['30.30']]);
+  expect(await shop.ask('SELECT MEASURE(order_value) FROM sales', merchant(7), model)).toEqual([[30.3 / 4]]);
+  const none = split(`
+      - { group: merchant, row_level: { allow_all: true }, member_level: { includes: [quantity] } }`);
+  expect(await shop.ask('SELECT MEASURE(order_value) FROM sales', merchant(7), none)).toEqual([[null]]);
 });

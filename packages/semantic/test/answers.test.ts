@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { merchant, openShop, platform, type Shop } from './shop.ts';
+import { load, merchant, openShop, platform, type Shop, shopYaml } from './shop.ts';
 
 let shop: Shop;
 beforeAll(async () => {
@@ -163,6 +163,25 @@ const answers: [name: string, sql: string, rows: unknown[][]][] = [
     "SELECT MEASURE(orders_count) FROM sales WHERE channel = 'web'' OR 1=1 --'",
     [['0']],
   ],
+  ['grouped by a literal there is one group', "SELECT 'a', MEASURE(orders_count) FROM sales GROUP BY 1", [['a', '4']]],
+  ['also without a measure', "SELECT 'a' FROM sales GROUP BY 1", [['a']]],
+  [
+    'and with two inner queries',
+    "SELECT 'a', MEASURE(shipping), MEASURE(sold) FROM sales GROUP BY 1",
+    [['a', '15.00', '8']],
+  ],
+  ['no rows, no group', "SELECT 'a', MEASURE(orders_count) FROM sales WHERE channel = 'fax' GROUP BY 1", []],
+  ['HAVING alone makes one group', 'SELECT 1 FROM sales HAVING true', [[1]]],
+  [
+    'negative numbers',
+    'SELECT channel FROM sales WHERE quantity > -1.5 AND quantity - -.5 > 3 AND quantity > -3000000000',
+    [['store']],
+  ],
+  [
+    'BETWEEN with computed bounds',
+    "SELECT channel FROM sales WHERE quantity * 2 BETWEEN quantity + 1 AND 5 AND '2024-01-06' NOT BETWEEN created_at AND '2024-01-31' GROUP BY 1",
+    [[null]],
+  ],
   ['qualified names', 'SELECT s.channel FROM sales AS s WHERE s.quantity = 3 GROUP BY s.channel', [['store']]],
 ];
 
@@ -175,6 +194,26 @@ describe('answers for one merchant', () => {
 test('the platform team sees every row', async () => {
   expect(await shop.ask('SELECT MEASURE(revenue), MEASURE(orders_count) FROM sales', platform)).toEqual(
     await shop.direct('SELECT (SELECT sum(amount) FROM items), (SELECT count(*) FROM orders)'),
+  );
+});
+
+test('a dimension of type string is text, whatever its column is', async () => {
+  const model = load(shopYaml.replace('{CUBE}.channel", type: string', '{CUBE}.id", type: string'));
+  const ask = (sql: string) => shop.ask(sql, merchant(7), model);
+  expect(await ask("SELECT upper(channel) FROM sales WHERE channel LIKE '1%' OR channel = 'x'")).toEqual([['1']]);
+  expect(await ask("SELECT channel FROM sales WHERE channel = '1.4'")).toEqual([]);
+});
+
+test('comments and semicolons in the SQL of a model swallow nothing', async () => {
+  const model = load(
+    shopYaml
+      .replace('sql_table: orders', 'sql: "SELECT * FROM orders; "')
+      .replace('sql_table: items', 'sql: "SELECT * FROM items -- all"')
+      .replace('sql: "{quantity}"', 'sql: "{quantity} -- pieces"')
+      .replace('sql: "{CUBE}.channel"', 'sql: "{CUBE}.channel -- web or store"'),
+  );
+  expect(await shop.ask('SELECT channel, MEASURE(sold) FROM sales GROUP BY 1 ORDER BY 1', merchant(7), model)).toEqual(
+    await shop.ask('SELECT channel, MEASURE(sold) FROM sales GROUP BY 1 ORDER BY 1', merchant(7)),
   );
 });
 

@@ -52,6 +52,89 @@ describe('errors say where', () => {
       cube('measures: [{ name: a, type: number, sql: "{b}" }, { name: b, type: number, sql: "{a}" }]'),
       /refers to itself/,
     ],
+    [
+      'a circle through two cubes',
+      `cubes:
+  - { name: a, sql_table: a, joins: [{ name: b, relationship: one_to_one, sql: "{CUBE}.id = {b}.id" }], measures: [{ name: m, type: number, sql: "{b.n}" }] }
+  - { name: b, sql_table: b, joins: [{ name: a, relationship: one_to_one, sql: "{CUBE}.id = {a}.id" }], measures: [{ name: n, type: number, sql: "{a.m}" }] }`,
+      /^2:\d+ measure m refers to itself, by a.m → b.n → a.m/,
+    ],
+    [
+      'a circle of dimensions',
+      cube('dimensions: [{ name: a, sql: "{b}", type: string }, { name: b, sql: "{a}", type: string }]'),
+      /refers to itself/,
+    ],
+    [
+      'references that double at each step',
+      cube(
+        'measures:',
+        '  - { name: m0, type: count }',
+        ...Array.from({ length: 40 }, (_, at) => `  - { name: m${at + 1}, type: number, sql: "{m${at}} + {m${at}}" }`),
+      ),
+      /measure m9 stands for more than 1000 references/,
+    ],
+    ['a number of no measure', cube('measures: [{ name: a, type: number, sql: "COUNT(*)" }]'), /has to refer to one/],
+    [
+      "a sum of another cube's measure",
+      `${cube('measures: [{ name: a, type: sum, sql: "{u.n}" }]')}\n  - { name: u, sql_table: u, measures: [{ name: n, type: count }] }`,
+      /computed row by row/,
+    ],
+    [
+      'a dimension of a measure',
+      cube('dimensions: [{ name: d, sql: "{n}", type: number }]', 'measures: [{ name: n, type: count }]'),
+      /^4:\d+ dimension d is computed row by row/,
+    ],
+    [
+      'a join to itself',
+      cube('joins: [{ name: t, relationship: many_to_one, sql: "{CUBE}.a = {t}.id" }]'),
+      /cannot join itself/,
+    ],
+    [
+      'two joins to one cube',
+      `${cube('joins: [{ name: u, relationship: many_to_one, sql: "{CUBE}.a = {u}.id" }, { name: u, relationship: many_to_one, sql: "{CUBE}.b = {u}.id" }]')}\n  - { name: u, sql_table: u }`,
+      /joins u twice/,
+    ],
+    [
+      'a join that reads a third cube',
+      `${cube('joins: [{ name: u, relationship: many_to_one, sql: "{CUBE}.a = {u}.id AND {v}.x" }]')}\n  - { name: u, sql_table: u }\n  - { name: v, sql_table: v }`,
+      /dimensions of the two cubes only/,
+    ],
+    ['names apart by case alone', `${cube()}\n  - { name: T, sql_table: t }`, /the name T is taken/],
+    ['a name too long for the grammar', cube(`dimensions: [{ name: ${'a'.repeat(64)}, sql: a, type: string }]`), /63/],
+    [
+      'a name too long by its prefix',
+      `${cube(`dimensions: [{ name: ${'a'.repeat(62)}, sql: a, type: string }]`)}\nviews: [{ name: v, cubes: [{ join_path: t, includes: "*", prefix: true }] }]`,
+      /longer than 63/,
+    ],
+    [
+      'references in the sql of a cube',
+      'cubes: [{ name: t, sql: "SELECT * FROM x WHERE {FILTER_PARAMS.t.a.filter(1)}" }]',
+      /^1:\d+ the sql of a cube is plain SQL/,
+    ],
+    [
+      "a policy on another cube's member",
+      cube(
+        'dimensions: [{ name: a, sql: a, type: string }]',
+        'access_policy: [{ group: g, row_level: { filters: [{ member: u.a, operator: set }] } }]',
+      ),
+      /no dimension "u.a"/,
+    ],
+    [
+      'a policy on a member that reads another cube',
+      `${cube(
+        'dimensions: [{ name: a, sql: "{u.n}", type: string }]',
+        'access_policy: [{ group: g, row_level: { filters: [{ member: a, operator: set }] } }]',
+      )}\n  - { name: u, sql_table: u, dimensions: [{ name: n, sql: n, type: string }] }`,
+      /the filter on a reads another cube/,
+    ],
+    [
+      'a number that has lost digits',
+      cube(
+        'dimensions: [{ name: a, sql: a, type: number }]',
+        'access_policy: [{ group: g, row_level: { filters: [{ member: a, operator: equals, values: [9007199254740993] }] } }]',
+      ),
+      /in quotes/,
+    ],
     ['a join to nowhere', cube('joins: [{ name: x, relationship: many_to_one, sql: "true" }]'), /no cube "x" to join/],
     [
       'a policy without a group',
@@ -125,6 +208,27 @@ describe('errors say where', () => {
 test('a right model has no issues; an empty file is no model but no error', () => {
   expect(issuesOf(shopYaml)).toEqual([]);
   expect(issuesOf('')).toEqual([]);
+});
+
+test("a sum may read another cube's dimension that is named as a measure of its own", () => {
+  expect(
+    issuesOf(
+      `${cube('measures: [{ name: n, type: count }, { name: s, type: sum, sql: "{u.n}" }]')}\n  - { name: u, sql_table: u, dimensions: [{ name: n, sql: n, type: number }] }`,
+    ),
+  ).toEqual([]);
+});
+
+test('a policy may name a member with its own relation in front', () => {
+  for (const member of ['a', 't.a', '"{CUBE}.a"', '"{t}.a"']) {
+    expect(
+      issuesOf(
+        cube(
+          'dimensions: [{ name: a, sql: a, type: string }]',
+          `access_policy: [{ group: g, row_level: { filters: [{ member: ${member}, operator: set }] } }]`,
+        ),
+      ),
+    ).toEqual([]);
+  }
 });
 
 test('a bomb of aliases is an error', () => {

@@ -2,6 +2,9 @@
 import {
   DuckDBDateValue,
   DuckDBDecimalValue,
+  DuckDBTimestampMillisecondsValue,
+  DuckDBTimestampNanosecondsValue,
+  DuckDBTimestampSecondsValue,
   DuckDBTimestampTZValue,
   DuckDBTimestampValue,
   type DuckDBType,
@@ -69,11 +72,21 @@ function readDouble(value: DuckDBValue): Cell {
 /** `2024-01-31`, `2024-01-31T13:45:00.000`. Times are UTC in the warehouse. */
 function readTime(value: DuckDBValue): Cell {
   if (value instanceof DuckDBDateValue) return value.toString();
-  if (value instanceof DuckDBTimestampValue || value instanceof DuckDBTimestampTZValue) {
-    const milliseconds = value.micros / 1000n - (value.micros % 1000n < 0n ? 1n : 0n);
-    const date = new Date(Number(milliseconds));
-    // Outside the years of a Date (infinity, too) the warehouse's own text is all there is.
-    return Number.isNaN(date.getTime()) ? value.toString() : date.toISOString().slice(0, -1);
-  }
-  return value === null ? null : String(value);
+  if (value === null) return null;
+  const milliseconds = millisecondsOf(value);
+  // Outside the years of a Date (infinity, too) the warehouse's own text is all there is.
+  if (milliseconds === null || Number.isNaN(new Date(milliseconds).getTime())) return String(value);
+  return new Date(milliseconds).toISOString().slice(0, -1);
+}
+
+/** Milliseconds since 1970, what is finer cut off towards the past; null for what is no timestamp. */
+function millisecondsOf(value: DuckDBValue): number | null {
+  const floor = (count: bigint, perMillisecond: bigint) =>
+    Number(count / perMillisecond - (count % perMillisecond < 0n ? 1n : 0n));
+  if (value instanceof DuckDBTimestampValue || value instanceof DuckDBTimestampTZValue)
+    return floor(value.micros, 1000n);
+  if (value instanceof DuckDBTimestampNanosecondsValue) return floor(value.nanos, 1_000_000n);
+  if (value instanceof DuckDBTimestampMillisecondsValue) return Number(value.millis);
+  if (value instanceof DuckDBTimestampSecondsValue) return Number(value.seconds) * 1000;
+  return null;
 }
