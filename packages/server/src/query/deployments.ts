@@ -9,6 +9,7 @@ import type { Log } from '../log.ts';
 import type { Schema } from '../store/schema.ts';
 import { openDuckDb } from '../warehouse/duckdb.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { createValueLists, type ValueLists } from './value-lists.ts';
 
 /** A deployment ready to answer. */
 export interface Deployment {
@@ -16,6 +17,7 @@ export interface Deployment {
   readonly accountId: number;
   readonly model: DataModel;
   readonly warehouse: Warehouse;
+  readonly valueLists: ValueLists;
 }
 
 /** The deployments of this process. */
@@ -34,28 +36,33 @@ const duckDbThreads = 4;
 
 export function openDeployments(dependencies: { readonly db: Kysely<Schema>; readonly log: Log }): Deployments {
   const { db, log } = dependencies;
-  const opened = new Map<number, Promise<Deployment>>();
+  const opened = new Map<string, Promise<Deployment>>();
 
-  const open = async (id: number): Promise<Deployment> => {
-    const row = await db.selectFrom('deployments').selectAll().where('id', '=', id).executeTakeFirst();
+  const open = async (accountId: number, id: number): Promise<Deployment> => {
+    const row = await db
+      .selectFrom('deployments')
+      .selectAll()
+      .where('id', '=', id)
+      .where('account_id', '=', accountId)
+      .executeTakeFirst();
     if (row === undefined) throw notFound(id);
     const model = await readModel(row.model_folder, log);
     const warehouse = await openDuckDb({ folder: row.warehouse.folder, threads: duckDbThreads });
-    return { id, accountId: row.account_id, model, warehouse };
+    return { id, accountId: row.account_id, model, warehouse, valueLists: createValueLists() };
   };
 
   return {
     async get(accountId, deploymentId) {
-      let deployment = opened.get(deploymentId);
+      // By account, too: another account's deployment is not even opened, so that nothing tells that it exists.
+      const key = `${accountId} ${deploymentId}`;
+      let deployment = opened.get(key);
       if (deployment === undefined) {
-        deployment = open(deploymentId);
-        opened.set(deploymentId, deployment);
+        deployment = open(accountId, deploymentId);
+        opened.set(key, deployment);
         // What failed to open is tried again at the next call.
-        deployment.catch(() => opened.delete(deploymentId));
+        deployment.catch(() => opened.delete(key));
       }
-      const found = await deployment;
-      if (found.accountId !== accountId) throw notFound(deploymentId);
-      return found;
+      return deployment;
     },
     async ping() {
       await Promise.all([...opened.values()].map(async (deployment) => (await deployment).warehouse.ping()));

@@ -1,19 +1,21 @@
 /**
- * Finds the values that a question speaks of, such as `web` or `Shoes`: every run of words of the question is looked up
- * in the string dimensions that the user may see, through the one door. So a value is known only to whoever may see it,
- * and a column of a million values costs one filtered scan and no index.
+ * Finds the values that a question speaks of, such as `web` or `Shoes`, among those of the string dimensions that the user
+ * may see, through the one door: a value is known only to whoever may see it. Short lists of values are kept for a while;
+ * a dimension with many values is asked for the words of the question.
  */
 import type { ValueMatch } from '@inlay/analyst/analyst.ts';
 import { SemanticError } from '@inlay/semantic/semantic-error.ts';
-import { readMetadata } from './read-metadata.ts';
-import { type Query, type QueryDependencies, runQuery } from './run-query.ts';
+import { visibleMetadata } from '@inlay/semantic/visible-metadata.ts';
+import { type Door, openDoor, type Query, type QueryDependencies } from './run-query.ts';
 
 /** Words in the longest value that is looked for. */
 const wordsMax = 6;
 /** Runs of words that one question is looked up by. The words at its end count first: they are the latest. */
 const phrasesMax = 400;
+/** A list of more values than this is not kept. */
+const listValuesMax = 500;
 /** Values found in one dimension. */
-const valuesMax = 50;
+const matchesMax = 50;
 
 /**
  * @returns the values that occur in `text`, whatever their case, with the dimension that each is a value of
@@ -24,25 +26,23 @@ export async function findValues(
   query: Pick<Query, 'principal' | 'deploymentId' | 'signal'> & { readonly text: string },
 ): Promise<readonly ValueMatch[]> {
   const phrases = phrasesOf(query.text);
-  if (phrases.length === 0) return [];
-  const list = phrases.map((phrase) => `'${phrase.replaceAll("'", "''")}'`).join(', ');
-  const relations = await readMetadata(dependencies, query);
-  const dimensions = relations
+  if (phrases.size === 0) return [];
+  const door = await openDoor(dependencies, query);
+  const dimensions = visibleMetadata(door.deployment.model, door.subject)
     .filter(({ type }) => type === 'view')
     .flatMap(({ members }) => members)
     .filter(({ kind, type }) => kind === 'dimension' && type === 'string');
   const found = await Promise.all(
     dimensions.map(async ({ name }) => {
-      const [relation = '', column = ''] = name.split('.').map((part) => `"${part}"`);
-      const sql = `SELECT ${column} FROM ${relation} WHERE lower(${column}) IN (${list}) GROUP BY 1 ORDER BY 1 LIMIT ${valuesMax}`;
-      return (await firstColumn(dependencies, { ...query, sql })).map((value) => ({ member: name, value }));
+      const values = await valuesIn(door, name, phrases, dependencies.clock(), query.signal);
+      return values.map((value) => ({ member: name, value }));
     }),
   );
   return found.flat();
 }
 
 /** The runs of up to six words, lower case, each also without and with a final s. */
-export function phrasesOf(text: string): string[] {
+export function phrasesOf(text: string): ReadonlySet<string> {
   const words =
     text
       .toLowerCase()
@@ -58,19 +58,38 @@ export function phrasesOf(text: string): string[] {
       for (const form of [phrase, `${phrase}s`, phrase.replace(/s$/, '')]) if (form !== '') phrases.add(form);
     }
   }
-  return [...phrases];
+  return phrases;
 }
 
-async function firstColumn(dependencies: QueryDependencies, query: Query): Promise<string[]> {
-  const values: string[] = [];
+async function valuesIn(
+  door: Door,
+  member: string,
+  phrases: ReadonlySet<string>,
+  now: Date,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const [relation = '', column = ''] = member.split('.').map((part) => `"${part}"`);
+  const from = `SELECT ${column} FROM ${relation}`;
   try {
-    const result = await runQuery(dependencies, query);
-    for await (const rows of result.rows()) {
-      for (const [value] of rows) if (typeof value === 'string') values.push(value);
-    }
+    const all = door.compile(`${from} GROUP BY 1 ORDER BY 1 LIMIT ${listValuesMax + 1}`);
+    const list = await door.deployment.valueLists.get(all, now, async () => {
+      const result = await door.run(all, signal);
+      return firstColumn(result.rows());
+    });
+    if (list.length <= listValuesMax)
+      return list.filter((value) => phrases.has(value.toLowerCase())).slice(0, matchesMax);
+    const asked = [...phrases].map((phrase) => `'${phrase.replaceAll("'", "''")}'`).join(', ');
+    const some = door.compile(`${from} WHERE lower(${column}) IN (${asked}) GROUP BY 1 ORDER BY 1 LIMIT ${matchesMax}`);
+    return firstColumn((await door.run(some, signal)).rows());
   } catch (error) {
     // A dimension that cannot be listed by itself has no values to find.
-    if (!(error instanceof SemanticError)) throw error;
+    if (error instanceof SemanticError) return [];
+    throw error;
   }
+}
+
+async function firstColumn(chunks: AsyncIterable<readonly (readonly unknown[])[]>): Promise<string[]> {
+  const values: string[] = [];
+  for await (const rows of chunks) for (const [value] of rows) if (typeof value === 'string') values.push(value);
   return values;
 }

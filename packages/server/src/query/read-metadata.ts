@@ -1,8 +1,7 @@
 import type { RelationMetadata } from '@inlay/semantic/metadata.ts';
 import { searchRelations } from '@inlay/semantic/search-relations.ts';
 import { visibleMetadata } from '@inlay/semantic/visible-metadata.ts';
-import { loadSubject } from '../users/subject.ts';
-import type { Query, QueryDependencies } from './run-query.ts';
+import { openDoor, type Query, type QueryDependencies } from './run-query.ts';
 
 /**
  * The relations and members that the user may see, views before cubes.
@@ -12,11 +11,8 @@ export async function readMetadata(
   dependencies: QueryDependencies,
   query: Pick<Query, 'principal' | 'deploymentId'>,
 ): Promise<readonly RelationMetadata[]> {
-  const [{ model }, subject] = await Promise.all([
-    dependencies.deployments.get(query.principal.accountId, query.deploymentId),
-    loadSubject(dependencies.db, query.principal, dependencies.clock()),
-  ]);
-  return visibleMetadata(model, subject);
+  const { deployment, subject } = await openDoor(dependencies, query);
+  return visibleMetadata(deployment.model, subject);
 }
 
 /**

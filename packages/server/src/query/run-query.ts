@@ -1,12 +1,14 @@
 /** The one door to data. Nothing else in the server may call a warehouse; a test holds every import to that. */
+import type { CompiledQuery } from '@inlay/semantic/compile-query.ts';
 import { compileSql } from '@inlay/semantic/compile-sql.ts';
 import { duckdb } from '@inlay/semantic/dialects/duckdb.ts';
+import type { Subject } from '@inlay/semantic/subject.ts';
 import type { Kysely } from 'kysely';
 import type { Schema } from '../store/schema.ts';
 import type { Principal } from '../users/principal.ts';
 import { loadSubject } from '../users/subject.ts';
 import type { WarehouseResult } from '../warehouse/warehouse.ts';
-import type { Deployments } from './deployments.ts';
+import type { Deployment, Deployments } from './deployments.ts';
 
 /** What the door to data needs. */
 export interface QueryDependencies {
@@ -25,22 +27,51 @@ export interface Query {
   readonly signal: AbortSignal;
 }
 
+/** The door, open for one user: what may be seen was read when it opened. Not to be kept longer than a moment. */
+export interface Door {
+  readonly deployment: Deployment;
+  readonly subject: Subject;
+  /** @throws SemanticError */
+  compile(sql: string): CompiledQuery;
+  /** @throws InlayError QUERY_FAILED or QUERY_TIMEOUT; the signal's reason when aborted */
+  run(compiled: CompiledQuery, signal: AbortSignal): Promise<WarehouseResult>;
+}
+
 /**
- * Reads the user's rights from the store, compiles the query with the policies in it, and runs it.
- * @throws SemanticError, or InlayError QUERY_FAILED, QUERY_TIMEOUT, UNAUTHENTICATED (the user or session has ended) or
- * NOT_FOUND; the signal's reason when aborted
+ * Reads the user's rights from the store.
+ * @throws InlayError UNAUTHENTICATED (the user or session has ended), NOT_FOUND, or what a deployment fails to open with
  */
-export async function runQuery(dependencies: QueryDependencies, query: Query): Promise<WarehouseResult> {
-  const { db, deployments, clock, queryTimeoutMs } = dependencies;
-  const { principal, deploymentId, sql, signal } = query;
-  const [{ model, warehouse }, subject] = await Promise.all([
+export async function openDoor(
+  { db, deployments, clock, queryTimeoutMs }: QueryDependencies,
+  { principal, deploymentId }: Pick<Query, 'principal' | 'deploymentId'>,
+): Promise<Door> {
+  const [deployment, subject] = await Promise.all([
     deployments.get(principal.accountId, deploymentId),
     loadSubject(db, principal, clock()),
   ]);
-  signal.throwIfAborted();
-  const compiled = compileSql(sql, model, subject, duckdb);
-  const result = await warehouse.query(compiled, { signal, timeoutMs: queryTimeoutMs });
-  // The names are the query's own: an engine may change the case or the uniqueness of what it is given.
-  const columns = result.columns.map((column, index) => ({ ...column, name: compiled.columns[index] ?? column.name }));
-  return { ...result, columns };
+  const { model, warehouse } = deployment;
+  return {
+    deployment,
+    subject,
+    compile: (sql) => compileSql(sql, model, subject, duckdb),
+    async run(compiled, signal) {
+      signal.throwIfAborted();
+      const result = await warehouse.query(compiled, { signal, timeoutMs: queryTimeoutMs });
+      // The names are the query's own: an engine may change the case or the uniqueness of what it is given.
+      const columns = result.columns.map((column, index) => ({
+        ...column,
+        name: compiled.columns[index] ?? column.name,
+      }));
+      return { ...result, columns };
+    },
+  };
+}
+
+/**
+ * Reads the user's rights, compiles the query with the policies in it, and runs it.
+ * @throws SemanticError, and InlayError as {@link openDoor} and {@link Door.run}; the signal's reason when aborted
+ */
+export async function runQuery(dependencies: QueryDependencies, query: Query): Promise<WarehouseResult> {
+  const door = await openDoor(dependencies, query);
+  return door.run(door.compile(query.sql), query.signal);
 }
