@@ -22,6 +22,12 @@ export const sessionSettingsSchema = z.object({
 });
 export type SessionSettings = z.infer<typeof sessionSettingsSchema>;
 
+/**
+ * The id of a thread, as text: one that no thread has, in whatever form, is 404 like any other (service.md 4.3, 4.4).
+ * White space alone, or nothing, is no id.
+ */
+const chatIdSchema = z.string().regex(/\S/, 'must not be blank').max(limits.chatIdCharactersMax);
+
 /** The body of a chat call. With an embed token `sessionSettings` is ignored; with an API key it is required. */
 export const chatRequestSchema = z.object({
   input: z
@@ -30,7 +36,7 @@ export const chatRequestSchema = z.object({
     .refine((text) => text.trim() !== '', 'must not be blank')
     .refine((text) => text.isWellFormed() && !text.includes('\0'), 'must not contain NUL or a lone surrogate')
     .optional(),
-  chatId: z.uuid().optional(),
+  chatId: chatIdSchema.optional(),
   messageId: z
     .string()
     .regex(/^\d{13,20}-message$/)
@@ -46,7 +52,7 @@ export const chatRequestSchema = z.object({
 export type ChatRequest = z.infer<typeof chatRequestSchema>;
 
 /** The body of an abort call (service.md 4.4). */
-export const abortRequestSchema = z.object({ chatId: z.uuid(), sessionSettings: z.unknown().optional() });
+export const abortRequestSchema = z.object({ chatId: chatIdSchema, sessionSettings: z.unknown().optional() });
 
 /** What a run used: one per run, in its last frame. */
 export const usageSchema = z.object({

@@ -10,6 +10,8 @@ export const cubeSqlRequestSchema = z.object({
     .max(limits.sqlCharactersMax)
     .refine((text) => text.isWellFormed() && !text.includes('\0'), 'must not contain NUL or a lone surrogate')
     .describe('Semantic SQL.'),
+  timezone: z.string().max(64).optional().describe('This version has UTC only, and refuses another.'),
+  branch: z.string().max(255).optional().describe('This version has the branch `main` only.'),
   sessionSettings: z
     .unknown()
     .optional()

@@ -13,6 +13,7 @@ export const limits = {
   displayNameCharactersMax: 255,
   emailCharactersMax: 320,
   inputCharactersMax: 32_000,
+  chatIdCharactersMax: 255,
   sqlCharactersMax: 65_536,
   ephemeralTtlSecondsMax: 31_536_000,
 } as const;

@@ -1,5 +1,5 @@
 /** The log: one JSON object per line on standard output, without secrets, whatever is passed to it. */
-import { type DestinationStream, type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino';
 
 /** What logs. Errors go under the key `err`, requests under `req`. */
 export type Log = Logger;
@@ -32,6 +32,7 @@ export function openLog(destination?: DestinationStream): Log {
       base: null,
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: describeError },
       redact: {
         paths: secretKeys.flatMap((key) => [key, `*.${key}`, `*.*.${key}`, `*.*.*.${key}`]),
         censor: hidden,
@@ -40,6 +41,18 @@ export function openLog(destination?: DestinationStream): Log {
     },
     destination ?? pino.destination({ dest: 1, sync: true }),
   );
+}
+
+/**
+ * What of an error is written: what it is and where, not what it was about. Database drivers hang the values of the statement
+ * (`params`), or the row that failed (`detail`), on their errors: users' texts, attribute values, hashes.
+ */
+const errorKeys = ['type', 'message', 'stack', 'code', 'severity', 'schema', 'table', 'column', 'constraint'];
+
+function describeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const all = Object.entries(stdSerializers.err(error));
+  return Object.fromEntries(all.filter(([key, value]) => errorKeys.includes(key) && value !== undefined));
 }
 
 function hideSecrets(line: string): string {

@@ -10,6 +10,8 @@ const drainMs = 10_000;
 const flushMs = 1_000;
 const exitMs = 5_000;
 const sweepMs = 100;
+/** How long users who have ended may lie in the store, where nothing reaches them. */
+const removeExpiredMs = 60_000;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -26,6 +28,7 @@ async function serve(config: Config): Promise<void> {
     { buildApp },
     { migrate },
     { closeInterruptedRuns },
+    { removeExpiredUsers },
     { applyDemo, hasApiKey, makeDemoData },
     { welcomeText },
   ] = await Promise.all([
@@ -33,6 +36,7 @@ async function serve(config: Config): Promise<void> {
     import('./http/app.ts'),
     import('./store/migrate.ts'),
     import('./chat/thread-store.ts'),
+    import('./users/remove-expired-users.ts'),
     import('./installation/prepare-demo.ts'),
     import('./installation/welcome.ts'),
   ]);
@@ -52,6 +56,10 @@ async function serve(config: Config): Promise<void> {
   stack.defer(() => app.close());
   const stopped = nextSignal();
   const port = await listen(app, config);
+  const removal = setInterval(() => {
+    removeExpiredUsers(db, clock()).catch((err) => log.error({ err }, 'expired users could not be removed'));
+  }, removeExpiredMs);
+  stack.defer(() => clearInterval(removal));
   process.stdout.write(welcomeText({ publicUrl: publicUrlOf(config, port), demo, hasApiKey: await hasApiKey(db) }));
 
   log.info({ signal: await stopped }, 'stopping');

@@ -53,6 +53,28 @@ test('no secret appears, wherever it stands', () => {
   expect(text).toContain('db.example.com');
 });
 
+test('an error of the database says where and what, and none of the values it was about', () => {
+  const { log, lines } = openCapturedLog();
+  const err = Object.assign(new Error('insert on table "messages" violates foreign key constraint "messages_fkey"'), {
+    code: '23503',
+    constraint: 'messages_fkey',
+    detail: 'Failing row contains (private).',
+    where: "unnamed portal parameter $1 = 'private'",
+    query: "insert into messages values ('private')",
+    params: ['private', { content: 'private' }],
+    parameters: ['private'],
+  });
+  log.error({ err, requestId: 'req_1' }, 'failed');
+  log.error({ err: new Error('outer', { cause: err }) }, 'failed');
+  expect(lines.join('')).not.toContain('private');
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+    requestId: 'req_1',
+    err: { message: err.message, stack: expect.stringContaining('at '), code: '23503', constraint: 'messages_fkey' },
+  });
+  // The cause of a failure stays to be found.
+  expect(lines[1]).toContain('violates foreign key constraint');
+});
+
 test('ids stay readable', () => {
   const { log, lines } = openCapturedLog();
   const id = '0198c5a2-7d3e-7a55-9d0c-3b1f0a2c4d5e';

@@ -11,14 +11,18 @@ afterEach(async () => {
 });
 
 /** A server that sends the lines; resolves `done` with what sendNdjson threw, or null. */
-async function serve(lines: (signal: AbortSignal) => AsyncIterable<object>, errorLine?: (error: unknown) => object) {
+async function serve(
+  lines: (signal: AbortSignal) => AsyncIterable<object>,
+  errorLine?: (error: unknown) => object,
+  stallMs?: number,
+) {
   const app = fastify();
   closing.push(() => app.close());
   const { promise: done, resolve } = Promise.withResolvers<unknown>();
   app.get('/', async (_request, reply) => {
     reply.header('x-request-id', 'req_1');
     try {
-      await sendNdjson(reply, lines(disconnectSignal(reply)), errorLine);
+      await sendNdjson(reply, lines(disconnectSignal(reply)), errorLine, stallMs);
       resolve(null);
     } catch (error) {
       resolve(error);
@@ -95,6 +99,30 @@ test('a client that does not read holds the lines back', async () => {
   expect(bytes).toBe(2_000 * (text.length + '{"text":""}\n'.length));
 });
 
+test('a client that takes nothing for long is gone', async () => {
+  const text = 'x'.repeat(100_000);
+  let isReturned = false;
+  const endless = async function* () {
+    try {
+      while (true) yield { text };
+    } finally {
+      isReturned = true;
+    }
+  };
+  const { url, done } = await serve(endless, undefined, 50);
+  const request = get(url);
+  const { promise: broken, resolve } = Promise.withResolvers<void>();
+  request.on('error', () => resolve());
+  request.once('response', (response) => {
+    response.on('error', () => resolve());
+    response.pause();
+  });
+  expect(await done).toBeNull();
+  expect(isReturned).toBe(true);
+  request.destroy();
+  await broken;
+});
+
 test('when the client goes away the iterator is returned and the signal aborts', async () => {
   let isReturned = false;
   const { promise: aborted, resolve } = Promise.withResolvers<unknown>();
@@ -114,7 +142,7 @@ test('when the client goes away the iterator is returned and the signal aborts',
   await reply.body?.getReader().read();
   abort.abort();
   // A hang-up is nobody's defect.
-  expect(failureOf(await aborted)).toMatchObject({ code: 'ABORTED', isDefect: false });
+  expect(failureOf(await aborted)).toMatchObject({ code: 'ABORTED', isLogged: false });
   expect(await done).toBeNull();
   expect(isReturned).toBe(true);
 });

@@ -52,6 +52,7 @@ test('every type has its place on the wire', async () => {
   const { columns, all, rowCount } =
     await ask(`SELECT 12.50::DECIMAL(10,2) AS d, 99999999999999999.99::DECIMAL(20,2) AS big_d, 5::BIGINT AS i,
     9007199254740993::BIGINT AS big_i, sum(1) AS h, DATE '2024-01-31' AS day, TIMESTAMP '2024-01-31 23:30:00.5' AS t, TIMESTAMP '1969-12-31 23:59:59.999' AS old,
+    TIMESTAMP_NS '1969-12-31 23:59:59.9995' AS ns, TIMESTAMP_MS '2024-01-31 23:30:00.5' AS ms, TIMESTAMP_S '2024-01-31 23:30:00' AS s1,
     true AS b, 1.5::DOUBLE AS x, 'nan'::DOUBLE AS nan, NULL::VARCHAR AS n, 'a' AS s, -0.05::DECIMAL(5,2) AS neg, [1, 2] AS list`);
   expect(
     Object.fromEntries(columns.map(({ name, column_type }, index) => [name, [column_type, all[0]?.[index]]])),
@@ -64,6 +65,9 @@ test('every type has its place on the wire', async () => {
     day: ['Date', '2024-01-31'],
     t: ['Timestamp', '2024-01-31T23:30:00.500'],
     old: ['Timestamp', '1969-12-31T23:59:59.999'],
+    ns: ['Timestamp', '1969-12-31T23:59:59.999'],
+    ms: ['Timestamp', '2024-01-31T23:30:00.500'],
+    s1: ['Timestamp', '2024-01-31T23:30:00.000'],
     b: ['Boolean', true],
     x: ['Double', 1.5],
     nan: ['Double', 'NaN'],
@@ -124,6 +128,16 @@ describe('locked down', () => {
 });
 
 describe('stopping', () => {
+  test('it answers a ping while every connection is busy', async () => {
+    const stop = new AbortController();
+    const running = Array.from({ length: 5 }, () => ask(endless, [], stop.signal).catch((error: unknown) => error));
+    await Promise.all([warehouse.ping(), warehouse.ping()]);
+    await warehouse.ping();
+    const reason = new Error('enough');
+    stop.abort(reason);
+    expect(await Promise.all(running)).toEqual(Array(5).fill(reason));
+  });
+
   test('an abort stops the query in the engine and gives the reason', async () => {
     const stop = new AbortController();
     const asked = ask(endless, [], stop.signal);

@@ -20,8 +20,8 @@ export async function abortChat(
   { db, runs }: Pick<ChatDependencies, 'db' | 'runs'>,
   { agent, userId, chatId }: AbortCall,
 ): Promise<void> {
-  const thread = await findThread(db, { accountId: agent.accountId, agentId: agent.id, threadId: chatId });
+  const thread = await findThread(db, { accountId: agent.accountId, agentId: agent.id, chatId });
   if (thread === undefined) throw new InlayError('NOT_FOUND', 'Chat thread not found.');
   if (thread.userId !== userId) throw new InlayError('THREAD_NOT_OWNED', 'The chat thread belongs to another user.');
-  await runs.abort(chatId);
+  await runs.abort(thread.id);
 }

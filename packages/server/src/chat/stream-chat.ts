@@ -39,25 +39,27 @@ export async function openChatStream(dependencies: ChatDependencies, call: ChatC
   const { chatId, input, messageId } = request;
   const owner = { accountId: agent.accountId, userId: principal.userId, agentId: agent.id };
 
+  let threadId: string | null = null;
   if (chatId !== undefined) {
-    const thread = await findThread(db, { ...owner, threadId: chatId });
+    const thread = await findThread(db, { ...owner, chatId });
     if (thread?.userId !== principal.userId) throw new InlayError('NOT_FOUND', 'Chat thread not found.');
+    threadId = thread.id;
   }
   if (input === undefined) {
-    if (chatId !== undefined) return readThread(dependencies, chatId, signal);
+    if (threadId !== null) return readThread(dependencies, threadId, signal);
     return toLines([cutoffFrame(await insertThread(db, owner, '', clock()), false)]);
   }
   const started = await runs.start({
     principal,
     agentId: agent.id,
     deploymentId: agent.deploymentId,
-    threadId: chatId ?? null,
+    threadId,
     input,
     messageId,
     requestId,
   });
   if (started.kind === 'repeated') {
-    requireSameMessage(started.stored, input, chatId);
+    requireSameMessage(started.stored, input, threadId);
     return repeatRun(dependencies, owner, started.stored, signal);
   }
   const { run, history } = started;
@@ -87,9 +89,9 @@ export function requireDefaultBranch(
 }
 
 /** @throws InlayError MESSAGE_ID_REUSED unless the call repeats the one that began the run. */
-function requireSameMessage({ messages, threadId }: StoredRun, input: string, chatId: string | undefined): void {
-  const isSame = messages.some(({ role, content }) => role === 'user' && content === input);
-  if (!isSame || (chatId !== undefined && chatId !== threadId)) {
+function requireSameMessage(stored: StoredRun, input: string, threadId: string | null): void {
+  const isSame = stored.messages.some(({ role, content }) => role === 'user' && content === input);
+  if (!isSame || (threadId !== null && threadId !== stored.threadId)) {
     throw new InlayError('MESSAGE_ID_REUSED', 'The messageId was used before with another message.');
   }
 }

@@ -15,15 +15,22 @@ export interface ThreadOwner {
   readonly agentId: number;
 }
 
-/** The thread of that id, whoever owns it in the account; undefined when there is none for the agent. */
+/** What the store takes for a thread's id; other text names no thread. */
+const threadIdPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/**
+ * The thread that a client calls `chatId`, whoever owns it in the account; undefined when there is none for the agent. Go on
+ * with its `id`: the client's text may differ from it in case.
+ */
 export async function findThread(
   db: Db,
-  { accountId, agentId, threadId }: Pick<ThreadOwner, 'accountId' | 'agentId'> & { readonly threadId: string },
-): Promise<{ readonly userId: number } | undefined> {
+  { accountId, agentId, chatId }: Pick<ThreadOwner, 'accountId' | 'agentId'> & { readonly chatId: string },
+): Promise<{ readonly id: string; readonly userId: number } | undefined> {
+  if (!threadIdPattern.test(chatId)) return undefined;
   return db
     .selectFrom('threads')
-    .select('user_id as userId')
-    .where('id', '=', threadId)
+    .select(['id', 'user_id as userId'])
+    .where('id', '=', chatId)
     .where('account_id', '=', accountId)
     .where('agent_id', '=', agentId)
     .executeTakeFirst();

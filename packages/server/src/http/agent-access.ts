@@ -12,11 +12,13 @@ export const chatPaths = (end: string): readonly string[] => [
   `/:cloudRegion/api/v1/public/:accountName/agents/:agentId/chat/${end}`,
 ];
 
-export const chatParamsSchema = z.object({
-  cloudRegion: z.string().optional(),
-  accountName: z.string(),
-  agentId: z.string(),
-});
+const paramsSchema = z.object({ accountName: z.string(), agentId: z.string() });
+const regionalParamsSchema = paramsSchema.extend({ cloudRegion: z.string() });
+const anyParamsSchema = paramsSchema.extend({ cloudRegion: z.string().optional() });
+
+/** The parameters of one of {@link chatPaths}. */
+export const chatParamsOf = (path: string): typeof paramsSchema =>
+  path.startsWith('/:cloudRegion/') ? regionalParamsSchema : paramsSchema;
 
 /** A route's look at the agent of its path: the hook finds it, the handler asks for it. */
 export interface AgentAccess {
@@ -34,7 +36,7 @@ export function createAgentAccess(
   return {
     async hook(request) {
       const caller = requireCaller(request);
-      const { cloudRegion, accountName, agentId } = chatParamsSchema.parse(request.params);
+      const { cloudRegion, accountName, agentId } = anyParamsSchema.parse(request.params);
       const agent = await findAgent(db, { cloudRegion, accountName, agentId, accountId: caller.accountId });
       requireDeploymentAccess(caller, agent.deploymentId);
       check(agent);

@@ -21,6 +21,9 @@ export type { App } from './route.ts';
 /** How long a client may take to send a whole request. */
 const requestTimeoutMs = 60_000;
 
+/** Sized for `X-Inlay-Session-Settings`, which may hold a security context of 16 KiB, in base64url, with more beside it. */
+const headerBytesMax = 65_536;
+
 /** A route as it was registered, for tests that go through all of them. */
 export interface RegisteredRoute {
   readonly method: string;
@@ -49,6 +52,7 @@ export async function buildApp(context: Context): Promise<App> {
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     bodyLimit: limits.bodyBytesMax,
     requestTimeout: requestTimeoutMs,
+    http: { maxHeaderSize: headerBytesMax },
     // A request on a connection that is still open while the server stops gets the answer of its route.
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true },
@@ -138,7 +142,7 @@ function logWhenDone({ log }: Context, request: FastifyRequest, reply: FastifyRe
 
 function sendFailure({ log }: Context, request: FastifyRequest, reply: FastifyReply, error: unknown): void {
   const failure = failureOf(error);
-  if (failure.isDefect) log.error({ err: error, requestId: request.id }, 'request failed');
+  if (failure.isLogged) log.error({ err: error, requestId: request.id }, 'request failed');
   const body = errorBody(failure, request.id, request.routeOptions.config?.errorHoldsMessage);
   reply.header('x-request-id', request.id);
   if (body.statusCode === 401) reply.header('www-authenticate', 'Bearer');
@@ -147,13 +151,18 @@ function sendFailure({ log }: Context, request: FastifyRequest, reply: FastifyRe
 }
 
 /** What is not HTTP reaches no route; it gets the same error body, and the connection ends. */
-function answerBrokenHttp(_error: Error, socket: Socket): void {
+function answerBrokenHttp(error: Error & { readonly code?: string }, socket: Socket): void {
   if (!socket.writable || socket.bytesWritten > 0) {
     socket.destroy();
     return;
   }
   const requestId = `req_${randomBytes(12).toString('base64url')}`;
-  const failure = { code: 'INVALID_REQUEST', message: 'The request is not valid HTTP', issues: undefined } as const;
+  const messages: Readonly<Record<string, string>> = {
+    HPE_HEADER_OVERFLOW: `The headers are larger than ${headerBytesMax / 1024} KiB`,
+    ERR_HTTP_REQUEST_TIMEOUT: `The request did not arrive within ${requestTimeoutMs / 1000} s`,
+  };
+  const message = messages[error.code ?? ''] ?? 'The request is not valid HTTP';
+  const failure = { code: 'INVALID_REQUEST', message, issues: undefined } as const;
   const body = JSON.stringify(errorBody(failure, requestId));
   socket.end(
     `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nX-Request-Id: ${requestId}\r\n` +

@@ -8,13 +8,13 @@ import { InlayError } from '../errors.ts';
 /** How many issues a reply lists at most. */
 const issuesMax = 50;
 
-/** What the client gets, and whether it is a defect of ours, which the log has to tell with its stack. */
+/** What the client gets, and whether the log has to tell what the client does not get to know, with its stack. */
 export interface Failure {
   readonly code: ErrorCode;
   readonly message: string;
   readonly issues: readonly Issue[] | undefined;
   readonly retryAfterSeconds: number | undefined;
-  readonly isDefect: boolean;
+  readonly isLogged: boolean;
 }
 
 /** What anything thrown means to a client. What is not an expected failure says nothing of the inside. */
@@ -24,11 +24,10 @@ export function failureOf(error: unknown): Failure {
     const expected = error instanceof InlayError ? error : undefined;
     return {
       code,
-      // A failure that is ours to mend may still be expected, such as a data model that does not load.
       message: hint === '' ? message : `${message} ${hint}`,
       issues: expected?.issues?.slice(0, issuesMax),
       retryAfterSeconds: expected?.retryAfterSeconds,
-      isDefect: errorCodes[code][0] === 500,
+      isLogged: isForLog(code, error.cause),
     };
   }
   if (hasZodFastifySchemaValidationErrors(error)) {
@@ -43,7 +42,7 @@ export function failureOf(error: unknown): Failure {
   switch (statusOf(error)) {
     case undefined:
     case 500:
-      return failure('INTERNAL', 'Something failed inside; the request id leads to the log', { isDefect: true });
+      return failure('INTERNAL', 'Something failed inside; the request id leads to the log', { isLogged: true });
     case 413:
       return failure('PAYLOAD_TOO_LARGE', 'The body is larger than 1 MiB');
     case 415:
@@ -79,8 +78,16 @@ export function issuesOf(
   return problems.slice(0, issuesMax).map(({ path, message }) => ({ path: path.map(String).join('.'), message }));
 }
 
+/**
+ * A failure that is ours to mend may still be expected, such as a data model that does not load. And what a part of ours said,
+ * the warehouse or the store, is for the operator alone: the request id in the reply leads to it.
+ */
+function isForLog(code: ErrorCode, cause: unknown): boolean {
+  return errorCodes[code][0] === 500 || ((code === 'QUERY_FAILED' || code === 'NOT_READY') && cause !== undefined);
+}
+
 function failure(code: ErrorCode, message: string, more: Partial<Failure> = {}): Failure {
-  return { code, message, issues: undefined, retryAfterSeconds: undefined, isDefect: false, ...more };
+  return { code, message, issues: undefined, retryAfterSeconds: undefined, isLogged: false, ...more };
 }
 
 /** The status that Fastify gave its own error; undefined for anything that is not one with a code of Fastify. */

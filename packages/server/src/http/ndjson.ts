@@ -2,6 +2,9 @@
 import type { FastifyReply } from 'fastify';
 import { InlayError } from '../errors.ts';
 
+/** How long a client may take nothing of what waits for it; then it is gone, as if it had hung up. */
+const stallMsMax = 120_000;
+
 /**
  * A signal that aborts when the client of `reply` goes away before the reply has ended. Its reason is an expected failure:
  * thrown on, it is nobody's defect, and nobody is there to read it.
@@ -21,12 +24,13 @@ export function disconnectSignal(reply: FastifyReply): AbortSignal {
  * a failure up to then is thrown and becomes a normal HTTP error. After that `errorLine` turns a failure into the last
  * line; without it the reply breaks off and the failure is thrown. When the client goes away, `return()` of the iterator
  * is called at once; an async generator hears it only at its next `yield`, so one that may wait long must also watch
- * {@link disconnectSignal}. Resolves when the reply has ended or the lines have stopped.
+ * {@link disconnectSignal}. A client that takes nothing for `stallMs` is gone as well. Resolves when the reply has ended or the lines have stopped.
  */
 export async function sendNdjson(
   reply: FastifyReply,
   lines: AsyncIterable<object>,
   errorLine?: (error: unknown) => object,
+  stallMs: number = stallMsMax,
 ): Promise<void> {
   const { raw } = reply;
   const iterator = lines[Symbol.asyncIterator]();
@@ -51,7 +55,7 @@ export async function sendNdjson(
       });
     }
     while (!isGone && step.done !== true) {
-      if (!raw.write(`${JSON.stringify(step.value)}\n`)) await drained(raw);
+      if (!raw.write(`${JSON.stringify(step.value)}\n`)) await drained(raw, stallMs);
       step = await iterator.next();
     }
   } catch (error) {
@@ -71,10 +75,12 @@ export async function sendNdjson(
   raw.end();
 }
 
-/** Resolves when `raw` takes more, or will never. */
-function drained(raw: FastifyReply['raw']): Promise<void> {
+/** Resolves when `raw` takes more, or will never; one that is stuck for `stallMs` is closed. */
+function drained(raw: FastifyReply['raw'], stallMs: number): Promise<void> {
   return new Promise((resolve) => {
+    const stalled = setTimeout(() => raw.destroy(), stallMs);
     const done = (): void => {
+      clearTimeout(stalled);
       raw.off('drain', done);
       raw.off('close', done);
       resolve();

@@ -25,6 +25,7 @@ export function openApiSettings(publicUrl: string | undefined): FastifyDynamicSw
       info: {
         title: 'Inlay',
         version: '0.1.0',
+        license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
         description:
           'Embedded analytics: sessions for your users, an analyst that streams its answers, and their data.',
       },

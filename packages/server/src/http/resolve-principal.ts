@@ -25,10 +25,12 @@ export interface PrincipalDependencies {
 
 /**
  * The `sessionSettings` of a request: those of the body, else those of the header `X-Inlay-Session-Settings`, which holds
- * JSON in base64url (decisions 3); undefined when there are none. Still to be checked.
+ * JSON in base64url (decisions 3); undefined when there are none, and with an embed token, which ignores them. Still to be
+ * checked.
  * @throws InlayError INVALID_REQUEST when the header does not hold JSON.
  */
 export function sessionSettingsOf(request: FastifyRequest, ofBody: unknown): unknown {
+  if (request.caller?.kind === 'embed-token') return undefined;
   if (ofBody !== undefined && ofBody !== null) return ofBody;
   const header = request.headers['x-inlay-session-settings'];
   if (typeof header !== 'string' || header === '') return undefined;

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance, type DuckDBPreparedStatement, StatementType } from '@duckdb/node-api';
 import type { Cell } from '@inlay/contract/chat.ts';
 import { InlayError } from '../errors.ts';
+import { waitTurn } from '../wait-turn.ts';
 import { columnReader } from './duckdb-values.ts';
 import type { Parameter, Warehouse, WarehouseQuery, WarehouseResult } from './warehouse.ts';
 
@@ -44,8 +45,9 @@ export async function openDuckDb(settings: { readonly folder: string; readonly t
   const idle: DuckDBConnection[] = [];
   const waiting: (() => void)[] = [];
   let open = 0;
+  let pinging: Promise<void> | null = null;
   const acquire = async (signal: AbortSignal): Promise<DuckDBConnection> => {
-    while (open >= connectionsMax) await nextTurn(waiting, signal);
+    while (open >= connectionsMax) await waitTurn(waiting, signal);
     open += 1;
     return idle.pop() ?? (await instance.connect());
   };
@@ -74,18 +76,26 @@ export async function openDuckDb(settings: { readonly folder: string; readonly t
       }
     },
     async ping() {
-      const connection = await acquire(AbortSignal.timeout(1000));
-      try {
-        await connection.run('SELECT 1');
-      } finally {
-        release(connection);
-      }
+      // Not in the queue: a warehouse that is busy is not one that does not answer. All who ask at once share one answer.
+      pinging ??= ping(instance).finally(() => {
+        pinging = null;
+      });
+      await pinging;
     },
     async close() {
       for (const connection of idle.splice(0)) connection.closeSync();
       instance.closeSync();
     },
   };
+}
+
+async function ping(instance: DuckDBInstance): Promise<void> {
+  const connection = await instance.connect();
+  try {
+    await connection.run('SELECT 1');
+  } finally {
+    connection.closeSync();
+  }
 }
 
 async function lockDown(instance: DuckDBInstance, folder: string, tables: readonly string[]): Promise<void> {
@@ -102,24 +112,6 @@ async function lockDown(instance: DuckDBInstance, folder: string, tables: readon
   await connection.run('SET enable_external_access = false');
   await connection.run('SET lock_configuration = true');
   connection.closeSync();
-}
-
-/** Resolves when a connection is given back. A waiter that gives up passes its turn on. */
-async function nextTurn(waiting: (() => void)[], signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const onAbort = () => {
-    const at = waiting.indexOf(resolve);
-    if (at >= 0) waiting.splice(at, 1);
-    reject(signal.reason);
-  };
-  waiting.push(resolve);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    await promise;
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }
 
 async function runSelect(

@@ -119,3 +119,32 @@ test('what is not HTTP gets an error body, and the server goes on', async () => 
   expect(JSON.parse(text.split('\r\n\r\n')[1] ?? '')).toMatchObject({ statusCode: 400, code: 'INVALID_REQUEST' });
   expect((await fetch(`${server.url}/livez`)).status).toBe(200);
 });
+
+test('headers hold sessionSettings with a security context as large as it may be; larger ones are said', async () => {
+  const cubesql = '/api/v1/deployments/1/cubesql';
+  const settings = (characters: number) => ({
+    ...json,
+    'x-inlay-session-settings': Buffer.from(
+      JSON.stringify({ externalId: 'large', securityContext: { text: 'x'.repeat(characters) } }),
+    ).toString('base64url'),
+  });
+  const query = JSON.stringify({ query: 'not sql' });
+  expect((await send(query, settings(16_000), cubesql)).body.code).toMatch(/^SQL_/);
+  expect(await send(query, settings(17_000), cubesql)).toMatchObject({
+    status: 400,
+    body: { code: 'INVALID_REQUEST', issues: [{ path: 'sessionSettings.securityContext' }] },
+  });
+  const { port } = new URL(server.url);
+  const received = await new Promise<string>((resolve, reject) => {
+    const socket = connect(Number(port), '127.0.0.1', () => {
+      socket.write(`GET /livez HTTP/1.1\r\nHost: inlay\r\nX-Large: ${'x'.repeat(70_000)}\r\n\r\n`);
+    });
+    let text = '';
+    socket.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+    });
+    socket.on('end', () => resolve(text)).on('error', reject);
+  });
+  expect(received).toMatch(/^HTTP\/1\.1 400 /);
+  expect(received).toContain('The headers are larger than 64 KiB');
+});

@@ -129,7 +129,7 @@ describe.each(databaseKinds)('chat over HTTP on %s', (kind) => {
       ['a region', `/eu-1${path}`, { input, sessionSettings }, key, 404, 'NOT_FOUND'],
       ['no user', path, { input }, key, 400, 'SESSION_SETTINGS_REQUIRED'],
       ['a blank input', path, { input: '  ', sessionSettings }, key, 400, 'INVALID_REQUEST'],
-      ['a chatId that is none', path, { chatId: 'x', sessionSettings }, key, 400, 'INVALID_REQUEST'],
+      ['a blank chatId', path, { chatId: ' ', sessionSettings }, key, 400, 'INVALID_REQUEST'],
       [
         'a messageId that is none',
         path,
@@ -157,6 +157,18 @@ describe.each(databaseKinds)('chat over HTTP on %s', (kind) => {
       expect([what, reply.status, reply.body['code']]).toEqual([what, status, code]);
     }
     expect(await dumpTables(server.context.db)).toBe(before);
+  });
+
+  test('a chatId is text: in capitals it is the same thread, and what no thread has is not found', async () => {
+    const sessionSettings = settingsOf(7);
+    const chatId = chatIdOf(await ask(7, 'total revenue'));
+    const read = (id: string) => client.chat(agent, { chatId: id, sessionSettings });
+    expect(await Array.fromAsync(await read(chatId.toUpperCase()))).toEqual(await Array.fromAsync(await read(chatId)));
+    for (const id of ['x', `${chatId} `, `{${chatId}}`, '00000000-0000-0000-0000-000000000001', "'", '\0']) {
+      await expect(read(id)).rejects.toMatchObject({ statusCode: 404, code: 'NOT_FOUND' });
+      const abort = client.abort(agent, { chatId: id, sessionSettings });
+      await expect(abort).rejects.toMatchObject({ statusCode: 404, code: 'NOT_FOUND' });
+    }
   });
 
   test('needs a plan that has it, whatever its case; an abort does not', async () => {

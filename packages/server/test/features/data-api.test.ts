@@ -1,3 +1,4 @@
+import { type IncomingMessage, request } from 'node:http';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { openSession, openTestServer, type TestAccount, type TestServer } from '../test-server.ts';
@@ -108,6 +109,23 @@ test.each([
   expect((await ask(token, 'select measure(orders_count) from sales')).status).toBe(200);
 });
 
+test('another timezone or branch would give other numbers or rights, so it is refused and not passed over', async () => {
+  const token = await openSession(server, server.demo, merchant(7));
+  const same = { timezone: 'UTC', branch: 'main' };
+  expect((await ask(token, byMonth, server.demo, same)).lines).toEqual((await ask(token, byMonth)).lines);
+  const elsewhere = await ask(token, byMonth, server.demo, { timezone: 'America/New_York' });
+  expect(elsewhere).toMatchObject({ status: 400, body: { code: 'FIELD_NOT_SUPPORTED' } });
+  const branch = { branch: 'dev', sessionSettings: merchant(7) };
+  expect(await ask(token, byMonth, server.demo, branch)).toMatchObject({
+    status: 403,
+    body: { code: 'BRANCH_NOT_ALLOWED' },
+  });
+  expect(await ask(`Api-Key ${server.apiKey}`, byMonth, server.demo, branch)).toMatchObject({
+    status: 404,
+    body: { code: 'BRANCH_NOT_FOUND' },
+  });
+});
+
 test('a client that goes away in the middle of a large result leaves the server in order', async () => {
   const token = await openSession(server, server.demo, { externalId: 'staff', groups: ['platform_team'] });
   const query = 'select order_number, created_at from sales group by 1, 2';
@@ -124,4 +142,28 @@ test('a client that goes away in the middle of a large result leaves the server 
   expect((await ask(token, 'select measure(orders_count) from sales')).rows).toHaveLength(1);
   await expect.poll(() => server.logText()).toMatch(/"clientGone":true/);
   expect(server.logText()).not.toContain('"level":"error"');
+});
+
+test('a user who does not read large results waits for a place; another user does not', async () => {
+  const staff = await openSession(server, server.demo, { externalId: 'slow-reader', groups: ['platform_team'] });
+  const merchantToken = await openSession(server, server.demo, merchant(7));
+  const large = 'select order_number, created_at, channel, quantity, category, brand from sales';
+  const open = (): Promise<IncomingMessage> =>
+    new Promise((resolve, reject) => {
+      const headers = { authorization: staff, 'content-type': 'application/json' };
+      const call = request(`${server.url}/api/v1/deployments/1/cubesql`, { method: 'POST', headers });
+      call.on('response', (response) => resolve(response.pause())).on('error', reject);
+      call.end(JSON.stringify({ query: large }));
+    });
+  const unread = await Promise.all([open(), open(), open(), open(), open()]);
+  expect(unread.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200, 200, 200]);
+  const small = 'select measure(orders_count) from sales';
+  let isAnswered = false;
+  const waiting = ask(staff, small).finally(() => {
+    isAnswered = true;
+  });
+  expect((await ask(merchantToken, small)).status).toBe(200);
+  expect(isAnswered).toBe(false);
+  for (const response of unread) response.destroy();
+  expect((await waiting).status).toBe(200);
 });

@@ -113,7 +113,7 @@ test('not ready when the store does not answer, and the reason stays inside', as
     const line = broken
       .logText()
       .split('\n')
-      .find((one) => one.includes('request failed'));
+      .find((one) => one.includes('find-me') && one.includes('request failed'));
     expect(JSON.parse(line ?? '{}')).toMatchObject({
       requestId: 'find-me',
       err: { stack: expect.stringContaining('at ') },

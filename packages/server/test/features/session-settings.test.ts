@@ -54,11 +54,11 @@ describe.each(databaseKinds)('sessionSettings on %s', (kind) => {
   });
 
   test('they may come in a header instead', async () => {
-    const send = async (header: string, body: object = { query }) => {
+    const send = async (header: string, body: object = { query }, authorization = `Api-Key ${server.apiKey}`) => {
       const reply = await fetch(server.url + path, {
         method: 'POST',
         headers: {
-          authorization: `Api-Key ${server.apiKey}`,
+          authorization,
           'content-type': 'application/json',
           'x-inlay-session-settings': header,
         },
@@ -76,6 +76,9 @@ describe.each(databaseKinds)('sessionSettings on %s', (kind) => {
     for (const wrong of ['%%%', 'bm90IGpzb24', '{"externalId":"a"}', encode('a'), encode({ externalId: 'A' })]) {
       expect([wrong, await send(wrong)]).toEqual([wrong, { status: 400, code: 'INVALID_REQUEST' }]);
     }
+    // Nobody looks at it beside an embed token, which says who asks.
+    const token = await openSession(server, server.demo, { externalId: 'of-the-token' });
+    expect((await send('%%%', { query }, token)).code).toMatch(/^SQL_/);
     const bomb = Buffer.from(`{"externalId":"a","securityContext":{"a":${'['.repeat(4000)}${']'.repeat(4000)}}}`);
     expect(await send(bomb.toString('base64url'))).toEqual({ status: 400, code: 'INVALID_REQUEST' });
   });

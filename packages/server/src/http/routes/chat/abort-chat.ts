@@ -2,7 +2,7 @@ import { abortRequestSchema } from '@inlay/contract/chat.ts';
 import { z } from 'zod';
 import { abortChat } from '../../../chat/abort-chat.ts';
 import type { Context } from '../../../context.ts';
-import { chatParamsSchema, chatPaths, createAgentAccess } from '../../agent-access.ts';
+import { chatParamsOf, chatPaths, createAgentAccess } from '../../agent-access.ts';
 import { requireCaller } from '../../authenticate.ts';
 import { identifyPrincipal, sessionSettingsOf } from '../../resolve-principal.ts';
 import { type App, errorReplies, securityOf } from '../../route.ts';
@@ -23,7 +23,7 @@ export function abortChatRoute(app: App, context: Context): void {
           tags: ['chat'],
           summary: 'Stop the run of a thread',
           security: securityOf('api-key or embed-token'),
-          params: chatParamsSchema,
+          params: chatParamsOf(path),
           body: abortRequestSchema,
           response: {
             204: z.null().describe('Stopped, or nothing was running.'),

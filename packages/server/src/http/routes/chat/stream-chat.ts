@@ -2,7 +2,7 @@ import { chatRequestSchema, frameSchema } from '@inlay/contract/chat.ts';
 import { requireChatPlan } from '../../../chat/find-agent.ts';
 import { openChatStream, requireDefaultBranch } from '../../../chat/stream-chat.ts';
 import type { Context } from '../../../context.ts';
-import { chatParamsSchema, chatPaths, createAgentAccess } from '../../agent-access.ts';
+import { chatParamsOf, chatPaths, createAgentAccess } from '../../agent-access.ts';
 import { requireCaller } from '../../authenticate.ts';
 import { disconnectSignal, sendNdjson } from '../../ndjson.ts';
 import { resolvePrincipal, sessionSettingsOf } from '../../resolve-principal.ts';
@@ -24,7 +24,7 @@ export function streamChatRoute(app: App, context: Context): void {
           tags: ['chat'],
           summary: 'Send a message to an agent, or read a thread, as a stream of frames',
           security: securityOf('api-key or embed-token'),
-          params: chatParamsSchema,
+          params: chatParamsOf(path),
           body: chatRequestSchema,
           response: {
             200: {

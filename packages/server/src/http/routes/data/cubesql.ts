@@ -1,18 +1,26 @@
 import { cubeSqlLineSchema, cubeSqlRequestSchema } from '@inlay/contract/data.ts';
 import { z } from 'zod';
+import { requireDefaultBranch } from '../../../chat/stream-chat.ts';
 import type { Context } from '../../../context.ts';
+import { InlayError } from '../../../errors.ts';
 import { runQuery } from '../../../query/run-query.ts';
 import type { WarehouseResult } from '../../../warehouse/warehouse.ts';
 import { requireCaller } from '../../authenticate.ts';
 import { deploymentAccessHook } from '../../deployment-access.ts';
 import { failureOf } from '../../error-response.ts';
 import { disconnectSignal, sendNdjson } from '../../ndjson.ts';
+import { createPlaces } from '../../places.ts';
 import { resolvePrincipal, sessionSettingsOf } from '../../resolve-principal.ts';
 import { type App, errorReplies, securityOf } from '../../route.ts';
+
+/** Replies to one user at a time. Each holds its whole result until it is read, and a slow reader takes long. */
+const repliesPerUserMax = 5;
 
 /** POST /api/v1/deployments/{deploymentId}/cubesql: the rows of a semantic query, as the caller's user (decisions 7). */
 export function cubeSqlRoute(app: App, context: Context): void {
   const { db, clock, config, deployments, log } = context;
+  const { queryTimeoutMs } = config;
+  const places = createPlaces(repliesPerUserMax);
   app.post(
     '/api/v1/deployments/:deploymentId/cubesql',
     {
@@ -37,25 +45,40 @@ export function cubeSqlRoute(app: App, context: Context): void {
       },
     },
     async (request, reply) => {
+      const caller = requireCaller(request);
+      requireUtc(request.body.timezone);
+      requireDefaultBranch({ activeBranchName: request.body.branch }, caller.kind === 'embed-token');
       const settings = sessionSettingsOf(request, request.body.sessionSettings);
-      const principal = await resolvePrincipal({ db, clock, config }, requireCaller(request), settings);
+      const principal = await resolvePrincipal({ db, clock, config }, caller, settings);
+      const signal = disconnectSignal(reply);
+      using _place = await places.enter(principal.userId, { signal, timeoutMs: queryTimeoutMs });
       const result = await runQuery(
-        { db, clock, deployments, queryTimeoutMs: config.queryTimeoutMs },
+        { db, clock, deployments, queryTimeoutMs },
         {
           principal,
           deploymentId: request.params.deploymentId,
           sql: request.body.query,
-          signal: disconnectSignal(reply),
+          signal,
         },
       );
       await sendNdjson(reply, linesOf(result), (error) => {
         const failure = failureOf(error);
-        if (failure.isDefect) log.error({ err: error, requestId: request.id }, 'result broke off');
+        if (failure.isLogged) log.error({ err: error, requestId: request.id }, 'result broke off');
         return { error: failure.message };
       });
       return reply;
     },
   );
+}
+
+/**
+ * Times are cut in UTC. Another timezone would give other numbers, so that it is refused and not passed over.
+ * @throws InlayError FIELD_NOT_SUPPORTED.
+ */
+function requireUtc(timezone: string | undefined): void {
+  if (timezone === undefined || /^(etc\/)?utc$/i.test(timezone)) return;
+  const message = 'UTC is the only timezone of this version';
+  throw new InlayError('FIELD_NOT_SUPPORTED', message, { issues: [{ path: 'timezone', message }] });
 }
 
 /** The schema, then at least one chunk of rows. */

@@ -3,12 +3,12 @@ import { z } from 'zod';
 import type { Context } from '../../../context.ts';
 import { InlayError } from '../../../errors.ts';
 import { ping } from '../../../store/database.ts';
-import { type App, errorReplies } from '../../route.ts';
+import { type App, errorReplies, securityOf } from '../../route.ts';
 
 const answerMs = 2_000;
 
 /** GET /readyz: the store and every opened warehouse answer, and the server is not stopping. */
-export function readyRoute(app: App, { db, deployments, log }: Context): void {
+export function readyRoute(app: App, { db, deployments }: Context): void {
   let isStopping = false;
   app.addHook('preClose', async () => {
     isStopping = true;
@@ -20,17 +20,17 @@ export function readyRoute(app: App, { db, deployments, log }: Context): void {
       schema: {
         operationId: 'ready',
         tags: ['service'],
+        security: securityOf('none'),
         summary: 'The store and every opened warehouse answer',
         response: { 200: z.object({ status: z.literal('ready') }), ...errorReplies(503) },
       },
     },
-    async (request) => {
+    async () => {
       if (isStopping) throw new InlayError('NOT_READY', 'The server is stopping');
       try {
         await within(answerMs, [ping(db), deployments.ping()]);
-      } catch (error) {
-        log.warn({ err: error, requestId: request.id }, 'not ready');
-        throw new InlayError('NOT_READY', 'A part that the server needs does not answer', { cause: error });
+      } catch (cause) {
+        throw new InlayError('NOT_READY', 'A part that the server needs does not answer', { cause });
       }
       return { status: 'ready' as const };
     },
