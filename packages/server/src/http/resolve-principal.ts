@@ -7,7 +7,7 @@ import { InlayError } from '../errors.ts';
 import type { Schema } from '../store/schema.ts';
 import { findExternalUser, findInternalUser } from '../users/find-user.ts';
 import type { Principal } from '../users/principal.ts';
-import { inUserTransaction, resolveUser } from '../users/resolve-user.ts';
+import { resolveUserAlone } from '../users/resolve-user.ts';
 import type { Caller } from './authenticate.ts';
 import { issuesOf } from './error-response.ts';
 import { isDeeperThan, jsonDepthMax } from './json-depth.ts';
@@ -66,7 +66,7 @@ export async function resolvePrincipal(
     const parsed = parseSettings(sessionSettings);
     const settings = userOfSessionSettings(parsed, config.ephemeralTtlSecondsDefault);
     const call = { accountId, settings, now: clock(), limits: config };
-    const userId = await inUserTransaction(db, (tx) => resolveUser(tx, call));
+    const userId = await resolveUserAlone(db, call);
     return { accountId, userId, sessionId: null, securityContext: parsed.securityContext ?? {} };
   });
 }

@@ -10,6 +10,7 @@ import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import { InlayError } from '../errors.ts';
 import type { Schema } from '../store/schema.ts';
 import { findInternalUser } from './find-user.ts';
+import { findUnchangedUser } from './unchanged-user.ts';
 import {
   type CatalogueEntries,
   catalogueColumns,
@@ -47,13 +48,15 @@ export interface UserLimits {
   readonly ephemeralUsersMax: number;
 }
 
-interface Call {
+/** A call that means a user. */
+export interface UserCall {
   readonly accountId: number;
   readonly settings: UserSettings;
   readonly now: Date;
   readonly limits: UserLimits;
 }
-type ExternalCall = Call & { readonly settings: ExternalUserSettings };
+/** One that means an external user. */
+export type ExternalCall = UserCall & { readonly settings: ExternalUserSettings };
 
 /**
  * Runs `work` in a transaction such as {@link resolveUser} needs: what one statement waited for, the next one sees.
@@ -69,7 +72,7 @@ export function inUserTransaction<T>(db: Kysely<Schema>, work: (tx: Transaction<
  * @throws InlayError NOT_FOUND (internal user unknown; user inactive), USER_ATTRIBUTES_NOT_FOUND, GROUPS_NOT_FOUND,
  * ATTRIBUTE_TYPE_MISMATCH, EXTERNAL_USER_LIMIT. The caller lets it end the transaction.
  */
-export async function resolveUser(tx: Transaction<Schema>, call: Call): Promise<number> {
+export async function resolveUser(tx: Transaction<Schema>, call: UserCall): Promise<number> {
   const { settings } = call;
   if (settings.kind === 'internal') {
     const id = await findInternalUser(tx, call.accountId, settings.internalId);
@@ -77,6 +80,16 @@ export async function resolveUser(tx: Transaction<Schema>, call: Call): Promise<
     return id;
   }
   return resolveExternalUser(tx, { ...call, settings });
+}
+
+/**
+ * The same in a transaction of its own, or, where the user is already as the call says, in one statement.
+ * @throws InlayError as {@link resolveUser}
+ */
+export async function resolveUserAlone(db: Kysely<Schema>, call: UserCall): Promise<number> {
+  const { settings } = call;
+  const unchanged = settings.kind === 'external' ? await findUnchangedUser(db, { ...call, settings }) : null;
+  return unchanged ?? inUserTransaction(db, (tx) => resolveUser(tx, call));
 }
 
 async function resolveExternalUser(tx: Transaction<Schema>, call: ExternalCall): Promise<number> {
@@ -166,7 +179,7 @@ async function createUser(tx: Transaction<Schema>, call: ExternalCall, rights: R
 }
 
 /** @throws InlayError EXTERNAL_USER_LIMIT when the account has no place for one more persistent user. */
-async function reservePersistentPlace(tx: Transaction<Schema>, { accountId, limits }: Call): Promise<void> {
+async function reservePersistentPlace(tx: Transaction<Schema>, { accountId, limits }: UserCall): Promise<void> {
   await lockAccount(tx, accountId);
   const { rows } = await sql<{ count: number }>`${persistentCount(accountId)}`.execute(tx);
   if ((rows[0]?.count ?? 0) >= limits.externalUsersMax) throw limitReached(limits.externalUsersMax, false);
