@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { limits } from './limits.ts';
+import { textSchema } from './text.ts';
 import {
   emailSchema,
   externalIdSchema,
@@ -30,11 +31,9 @@ const chatIdSchema = z.string().regex(/\S/, 'must not be blank').max(limits.chat
 
 /** The body of a chat call. With an embed token `sessionSettings` is ignored; with an API key it is required. */
 export const chatRequestSchema = z.object({
-  input: z
-    .string()
+  input: textSchema
     .max(limits.inputCharactersMax)
     .refine((text) => text.trim() !== '', 'must not be blank')
-    .refine((text) => text.isWellFormed() && !text.includes('\0'), 'must not contain NUL or a lone surrogate')
     .optional(),
   chatId: chatIdSchema.optional(),
   messageId: z
@@ -98,6 +97,7 @@ export type Frame = z.infer<typeof frameSchema>;
 export const columnTypeSchema = z.enum(['String', 'Int64', 'Double', 'Decimal', 'Boolean', 'Date', 'Timestamp']);
 export type ColumnType = z.infer<typeof columnTypeSchema>;
 
+/** A column of a result. */
 export const columnSchema = z.object({ name: z.string(), column_type: columnTypeSchema });
 export type Column = z.infer<typeof columnSchema>;
 

@@ -1,15 +1,11 @@
 import { z } from 'zod';
 import { cellSchema, columnSchema } from './chat.ts';
 import { limits } from './limits.ts';
+import { textSchema } from './text.ts';
 
 /** The body of POST /api/v1/deployments/{deploymentId}/cubesql. */
 export const cubeSqlRequestSchema = z.object({
-  query: z
-    .string()
-    .min(1)
-    .max(limits.sqlCharactersMax)
-    .refine((text) => text.isWellFormed() && !text.includes('\0'), 'must not contain NUL or a lone surrogate')
-    .describe('Semantic SQL.'),
+  query: textSchema.min(1).max(limits.sqlCharactersMax).describe('Semantic SQL.'),
   timezone: z.string().max(64).optional().describe('This version has UTC only, and refuses another.'),
   branch: z.string().max(255).optional().describe('This version has the branch `main` only.'),
   sessionSettings: z

@@ -28,6 +28,7 @@ export const generateSessionReplySchema = z.object({ sessionId: z.string() });
 /** The body of POST /api/v1/embed/session/token. Absent when a Bearer token asks for its successor. */
 export const sessionTokenRequestSchema = z.object({ sessionId: z.string().min(1).max(200) });
 
+/** The reply: an embed token and the instant at which it ends. */
 export const sessionTokenReplySchema = z.object({
   token: z.string().describe('Send it as `Authorization: Bearer <token>`.'),
   expiresAt: z.iso.datetime(),

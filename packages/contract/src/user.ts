@@ -1,19 +1,14 @@
 import { z } from 'zod';
 import { limits } from './limits.ts';
+import { isStorableText, textSchema } from './text.ts';
 
 const utf8Bytes = (text: string): number => new TextEncoder().encode(text).length;
 
-/** Text that PostgreSQL can store and that is well-formed Unicode: no NUL, no lone surrogate. */
-const plainText = z
-  .string()
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is the one that the store cannot hold
-  .refine((text) => !/\u0000/.test(text) && text.isWellFormed(), 'must not contain NUL or a lone surrogate');
-
 /** The name of a group or attribute: 1–128 characters. */
-export const nameSchema = plainText.min(1).max(limits.nameCharactersMax);
+export const nameSchema = textSchema.min(1).max(limits.nameCharactersMax);
 
 /** `externalId`: 1–255 characters, lower case, no white space or control characters anywhere (service.md 2.2). */
-export const externalIdSchema = plainText
+export const externalIdSchema = textSchema
   .min(1)
   .max(limits.externalIdCharactersMax)
   .refine(
@@ -22,24 +17,26 @@ export const externalIdSchema = plainText
   );
 
 /** `internalId`: the username or email address of an internal user. */
-export const internalIdSchema = plainText.min(1).max(limits.emailCharactersMax);
+export const internalIdSchema = textSchema.min(1).max(limits.emailCharactersMax);
 
-export const emailSchema = plainText.max(limits.emailCharactersMax).pipe(z.email());
+/** An email address of at most 320 characters. */
+export const emailSchema = textSchema.max(limits.emailCharactersMax).pipe(z.email());
 
 /** An absolute http(s) URL; it is never fetched (service.md 4.1 rule 2). */
-const pictureSchema = plainText.max(limits.pictureUrlCharactersMax).refine((text) => {
+const pictureSchema = textSchema.max(limits.pictureUrlCharactersMax).refine((text) => {
   if (text !== text.trim()) return false;
   const url = URL.parse(text);
   return url !== null && (url.protocol === 'http:' || url.protocol === 'https:');
 }, 'must be an absolute http:// or https:// URL');
 
+/** How a user is shown; what is left out keeps its stored value (service.md 4.1 rule 2). */
 export const userProfileSchema = z.object({
-  displayName: plainText.max(limits.displayNameCharactersMax).optional(),
+  displayName: textSchema.max(limits.displayNameCharactersMax).optional(),
   picture: pictureSchema.optional(),
 });
 export type UserProfile = z.infer<typeof userProfileSchema>;
 
-const attributeText = plainText.refine(
+const attributeText = textSchema.refine(
   (text) => utf8Bytes(text) <= limits.attributeStringBytesMax,
   `must be at most ${limits.attributeStringBytesMax} bytes`,
 );
@@ -66,7 +63,7 @@ const jsonDepth = (value: unknown): number =>
 
 /** True when no text and no key of a JSON value holds what PostgreSQL's jsonb refuses. */
 function isStorable(value: unknown): boolean {
-  if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0');
+  if (typeof value === 'string') return isStorableText(value);
   if (typeof value !== 'object' || value === null) return true;
   return Object.entries(value).every(([key, item]) => isStorable(key) && isStorable(item));
 }
@@ -87,8 +84,10 @@ export const securityContextSchema = z
   .refine(isStorable, 'must not contain NUL or a lone surrogate');
 export type SecurityContextJson = z.infer<typeof securityContextSchema>;
 
+/** Values to set on a user, 500 at most; that no name occurs twice the server checks (service.md 4.1 rule 4). */
 export const userAttributesSchema = z
   .array(z.object({ name: nameSchema, value: attributeValueSchema }))
   .max(limits.attributesMax);
 
+/** Names of groups, 500 at most (service.md 4.1 rule 5). */
 export const groupsSchema = z.array(nameSchema).max(limits.groupsMax);

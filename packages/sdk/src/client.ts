@@ -17,6 +17,7 @@ export type Credential =
   | { readonly kind: 'embed-token'; readonly token: string }
   | { readonly kind: 'none' };
 
+/** What a client is made of. */
 export interface ClientOptions {
   /** The address of the server, with or without a trailing slash. */
   readonly baseUrl: string;
@@ -34,6 +35,7 @@ export interface AgentAddress {
 /** With an API key `sessionSettings` say for whom; with an embed token they are not needed. */
 type ForUser<T> = Omit<T, 'sessionSettings'> & { readonly sessionSettings?: SessionSettings };
 
+/** What may be said about one call. */
 export interface CallOptions {
   /** Ends the call. A chat's run goes on; stop it with `abort`. */
   readonly signal?: AbortSignal;
