@@ -71,6 +71,7 @@ async function openFloor(lines: readonly string[]) {
   return { url: `http://127.0.0.1:${port}`, close: () => new Promise((resolve) => server.close(resolve)) };
 }
 
+/** First frame and rate of deltas. */
 export async function benchChatStream(): Promise<Figure[]> {
   await using server = await openBenchServer({ languageModel: fast });
   const url = `${server.url}/api/v1/public/demo/agents/1/chat/stream-chat-state`;

@@ -2,6 +2,7 @@
 import { Agent, request } from 'node:http';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 
+/** What is sent, by how many at once, and for how long. */
 export interface Load {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -11,6 +12,7 @@ export interface Load {
   readonly milliseconds: number;
 }
 
+/** Replies per second, and the milliseconds that each took. */
 export interface LoadResult {
   readonly perSecond: number;
   readonly latenciesMs: readonly number[];

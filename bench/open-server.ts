@@ -11,6 +11,7 @@ import { applyDemo, makeDemoData } from '../packages/server/src/installation/pre
 import { openLog } from '../packages/server/src/log.ts';
 import { migrate } from '../packages/server/src/store/migrate.ts';
 
+/** A server that listens; disposing stops it and deletes its folder. `apiKey` is the demo's. */
 export interface BenchServer extends AsyncDisposable {
   readonly url: string;
   readonly context: Context;

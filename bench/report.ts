@@ -14,6 +14,7 @@ export function quantile(samples: readonly number[], part: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
 }
 
+/** The value in the middle of the samples. */
 export const median = (samples: readonly number[]): number => quantile(samples, 0.5);
 
 /** Runs both in turn, so that what else the machine does falls on both, and gives the milliseconds of each run. */
@@ -29,7 +30,9 @@ export async function interleave(rounds: number, ours: () => Promise<unknown>, f
   return times;
 }
 
+/** Milliseconds for people. */
 export const ms = (value: number): string => `${value.toFixed(value < 10 ? 2 : 1)} ms`;
+/** A rate for people. */
 export const perSecond = (value: number): string => `${Math.round(value).toLocaleString('en')} /s`;
 
 /** Prints the figures as a table. */

@@ -46,9 +46,10 @@ const pairs: readonly { name: string; as: Subject; semantic: string; byHand: str
   },
 ];
 
+/** Compile time and query time of each of {@link pairs}. */
 export async function benchSemantic(): Promise<Figure[]> {
   await using server = await openBenchServer();
-  const { model, warehouse } = await server.context.deployments.get(1, 1);
+  const { dataModel, warehouse } = await server.context.deployments.get(1, 1);
   const run = async (query: WarehouseQuery) => {
     const result = await warehouse.query(query, { signal: new AbortController().signal, timeoutMs: 60_000 });
     await Array.fromAsync(result.rows());
@@ -58,7 +59,7 @@ export async function benchSemantic(): Promise<Figure[]> {
   };
   const figures: Figure[] = [];
   for (const { name, as, semantic, byHand } of pairs) {
-    const compile = () => compileSql(semantic, model, as, duckdb);
+    const compile = () => compileSql(semantic, dataModel, as, duckdb);
     const compiling = await interleave(
       5,
       repeat(compile),

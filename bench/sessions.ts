@@ -73,6 +73,7 @@ async function measure(store: string, databaseUrl: string | undefined): Promise<
   ];
 }
 
+/** Sessions per second and their slowest hundredth, on PGlite and on PostgreSQL. */
 export async function benchSessions(): Promise<Figure[]> {
   const embedded = await measure('PGlite', undefined);
   const postgres = await startPostgres();

@@ -2,10 +2,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../packages/server/test/postgres.ts';
 import { type Figure, median, ms } from './report.ts';
 
 const rounds = 3;
@@ -17,16 +17,6 @@ const bare = [
   '-e',
   "const { fastify } = await import('fastify'); const app = fastify(); app.get('/readyz', async () => ({})); await app.listen({ host: '127.0.0.1', port: Number(process.env.PORT) });",
 ];
-
-/** A port of the loopback that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
 
 /** Starts, waits until ready, stops. @returns the milliseconds until it was ready */
 async function startOnce(args: readonly string[], dataFolder: string): Promise<number> {
@@ -50,6 +40,7 @@ async function startOnce(args: readonly string[], dataFolder: string): Promise<n
   }
 }
 
+/** On an empty folder and later, each until ready. */
 export async function benchStart(): Promise<Figure[]> {
   const first: number[] = [];
   const later: number[] = [];

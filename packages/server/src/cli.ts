@@ -2,7 +2,8 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Kysely } from 'kysely';
-import { type Config, ConfigError, readConfig } from './config.ts';
+import { type Config, ConfigError, failureLines, readConfig } from './config.ts';
+import { reasonOf } from './errors.ts';
 import { createApiKey } from './installation/api-keys.ts';
 import { applyInstallation } from './installation/apply-installation.ts';
 import { readInstallation } from './installation/installation-file.ts';
@@ -79,7 +80,7 @@ function parse<Options extends NonNullable<Parameters<typeof parseArgs>[0]>['opt
   try {
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: false });
   } catch (error) {
-    throw new ConfigError([`${error instanceof Error ? error.message : String(error)} (npm run inlay -- --help)`]);
+    throw new ConfigError([`${reasonOf(error)} (npm run inlay -- --help)`]);
   }
 }
 
@@ -94,7 +95,6 @@ async function run(args: readonly string[]): Promise<void> {
 try {
   await run(process.argv.slice(2));
 } catch (error) {
-  const lines = error instanceof ConfigError ? error.problems : [error instanceof Error ? error.stack : String(error)];
-  for (const line of lines) process.stderr.write(`${line}\n`);
+  for (const line of failureLines(error)) process.stderr.write(`${line}\n`);
   process.exitCode = 1;
 }

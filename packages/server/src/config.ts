@@ -29,9 +29,18 @@ export interface Config {
   readonly isDemo: boolean;
 
   readonly queryTimeoutMs: number;
+  /** Replies of the data API to one user at a time. Each holds its whole result until it is read, and a slow reader takes long. */
+  readonly dataRepliesPerUserMax: number;
+  /** Runs at a time of one user, and in this process. */
+  readonly runsPerUserMax: number;
+  readonly runsMax: number;
   readonly runMs: number;
   readonly agentTurnsMax: number;
   readonly agentToolCallsMax: number;
+  /** The longest silence of the language model within a turn. */
+  readonly languageModelSilenceMs: number;
+  /** Text of the language model in one run, in UTF-16 code units. */
+  readonly textCharactersMax: number;
   /** Rows in the `data` of a tool result (decisions 6). */
   readonly toolRowsMax: number;
   readonly sessionExchangeMs: number;
@@ -46,9 +55,14 @@ export interface Config {
 /** The limits that no variable sets. Sources: decisions 2 (limits), 4 (sessions), 6 (ephemeral users). */
 const fixed = {
   queryTimeoutMs: 60_000,
+  dataRepliesPerUserMax: 5,
+  runsPerUserMax: 5,
+  runsMax: 200,
   runMs: 600_000,
   agentTurnsMax: 20,
   agentToolCallsMax: 40,
+  languageModelSilenceMs: 60_000,
+  textCharactersMax: 200_000,
   toolRowsMax: 100,
   sessionExchangeMs: 300_000,
   tokenLifetimeMs: 86_400_000,
@@ -70,6 +84,12 @@ export class ConfigError extends Error {
     this.name = 'ConfigError';
     this.problems = problems;
   }
+}
+
+/** What a process that ends because of `error` prints: the problems, or where a defect is. */
+export function failureLines(error: unknown): readonly string[] {
+  if (error instanceof ConfigError) return error.problems;
+  return [error instanceof Error ? (error.stack ?? error.message) : String(error)];
 }
 
 /**

@@ -44,7 +44,7 @@ export async function openContext(config: Config, overrides: Overrides = {}): Pr
       (database) => database.destroy(),
     );
   const deployments = building.use(openDeployments({ db, log }));
-  const { queryTimeoutMs, brand } = config;
+  const { queryTimeoutMs, brand, runsPerUserMax, runsMax } = config;
   const runAgent = createAgent(
     {
       query: { db, deployments, clock, queryTimeoutMs },
@@ -53,7 +53,9 @@ export async function openContext(config: Config, overrides: Overrides = {}): Pr
     },
     config,
   );
-  const runs = building.adopt(createRuns({ db, clock, log, brand, runAgent }), (open) => open.close(0));
+  const runs = building.adopt(createRuns({ db, clock, log, brand, runAgent, runsPerUserMax, runsMax }), (open) =>
+    open.close(0),
+  );
   const parts = building.move();
   return {
     config,

@@ -1,7 +1,8 @@
 /** The server's process: settings, lock, parts, tables, demo, listening; and on a signal the same way back. */
 import type { Runs } from './chat/runs.ts';
-import { type Config, ConfigError, publicUrlOf, readConfig } from './config.ts';
-import type { buildApp } from './http/app.ts';
+import { type Config, ConfigError, failureLines, publicUrlOf, readConfig } from './config.ts';
+import { codeOf } from './errors.ts';
+import type { App } from './http/route.ts';
 import { lockDataFolder, makeDataFolder } from './store/data-folder.ts';
 
 /** How long requests and answers that go on may take to end after a signal. */
@@ -29,7 +30,8 @@ async function serve(config: Config): Promise<void> {
     { migrate },
     { closeInterruptedRuns },
     { removeExpiredUsers },
-    { applyDemo, hasApiKey, makeDemoData },
+    { hasApiKey },
+    { applyDemo, makeDemoData },
     { welcomeText },
   ] = await Promise.all([
     import('./context.ts'),
@@ -37,6 +39,7 @@ async function serve(config: Config): Promise<void> {
     import('./store/migrate.ts'),
     import('./chat/thread-store.ts'),
     import('./users/remove-expired-users.ts'),
+    import('./installation/api-keys.ts'),
     import('./installation/prepare-demo.ts'),
     import('./installation/welcome.ts'),
   ]);
@@ -66,8 +69,6 @@ async function serve(config: Config): Promise<void> {
   await drain(app, runs);
 }
 
-type App = Awaited<ReturnType<typeof buildApp>>;
-
 /** Takes no new request, and gives those that go on, and the answers being written, their time to end. */
 async function drain(app: App, runs: Runs): Promise<void> {
   const closing = app.close();
@@ -87,7 +88,7 @@ async function listen(app: App, { host, port }: Config): Promise<number> {
   try {
     await app.listen({ host, port });
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const code = String(codeOf(error));
     const reason: Readonly<Record<string, string>> = {
       EADDRINUSE: `Port ${port} on ${host} is taken. Stop what uses it, or set PORT to another.`,
       EACCES: `This user may not listen on port ${port}. Set PORT to one above 1023.`,
@@ -117,7 +118,6 @@ function nextSignal(): Promise<NodeJS.Signals> {
 try {
   await serve(readConfig(process.env));
 } catch (error) {
-  const lines = error instanceof ConfigError ? error.problems : [error instanceof Error ? error.stack : String(error)];
-  for (const line of lines) process.stderr.write(`${line}\n`);
+  for (const line of failureLines(error)) process.stderr.write(`${line}\n`);
   process.exitCode = 1;
 }

@@ -57,7 +57,7 @@ const rooms: readonly (readonly string[])[] = [
   ['agent'],
   ['query', 'users'],
   ['warehouse', 'store'],
-  ['errors.ts', 'log.ts', 'config.ts', 'wait-turn.ts'],
+  ['errors.ts', 'log.ts', 'config.ts', 'semaphore.ts'],
 ];
 const roomOf = (file: string) => file.split('/')[3] ?? '';
 const positionOf = (file: string) => rooms.findIndex((room) => room.includes(roomOf(file)));

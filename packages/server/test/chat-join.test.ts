@@ -3,9 +3,7 @@ import { finalAnswer, foldFrames } from '@inlay/sdk/thread-state.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ChatWorld, chatIdOf, openChatWorld, toolThat, until } from './chat-world.ts';
 import { databaseKinds } from './databases.ts';
-import { call, type ScriptStep, say, scripted, stall, wait } from './scripted-language-model.ts';
-
-const answering = (text = 'Here it is.') => scripted(() => [say(text)]);
+import { answering, call, type ScriptStep, say, scripted, stall, wait } from './scripted-language-model.ts';
 
 describe.each(databaseKinds)('readers and aborts on %s', (kind) => {
   let world: ChatWorld;

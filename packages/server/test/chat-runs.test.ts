@@ -5,9 +5,8 @@ import { messageFrame } from '../src/chat/frames.ts';
 import { closeInterruptedRuns, insertRun, readMessages, writeMessage } from '../src/chat/thread-store.ts';
 import { type ChatWorld, chatIdOf, openChatWorld, toolThat } from './chat-world.ts';
 import { databaseKinds } from './databases.ts';
-import { call, say, scripted, stall, wait } from './scripted-language-model.ts';
+import { answering, call, say, scripted, stall, wait } from './scripted-language-model.ts';
 
-const answering = (text = 'Here it is.') => scripted(() => [say(text)]);
 const unknownId = '00000000-0000-4000-8000-000000000000';
 
 describe.each(databaseKinds)('runs on %s', (kind) => {
@@ -34,24 +33,6 @@ describe.each(databaseKinds)('runs on %s', (kind) => {
     for (const caller of [wrongAccount, wrongAgent]) {
       await expect(chat.open(caller, {})).rejects.toMatchObject({ code: 'NOT_FOUND' });
     }
-  });
-
-  test('branches: main only', async () => {
-    const chat = world.chat({ languageModel: answering() });
-    const { ann } = world.callers;
-    await expect(chat.open(ann, { activeBranchName: 'dev' })).rejects.toMatchObject({ code: 'BRANCH_NOT_FOUND' });
-    for (const request of [{ isDefaultBranch: false }, { activeBranchName: 'main', isDefaultBranch: false }]) {
-      await expect(chat.open(ann, request)).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
-    }
-    for (const request of [
-      { activeBranchName: 'main' },
-      { activeBranchName: 'main', isDefaultBranch: true },
-      { isDefaultBranch: true },
-    ]) {
-      expect(await chat.read(ann, request)).toHaveLength(1);
-    }
-    const holder = { ...ann, principal: { ...ann.principal, sessionId: unknownId } };
-    await expect(chat.open(holder, { activeBranchName: 'dev' })).rejects.toMatchObject({ code: 'BRANCH_NOT_ALLOWED' });
   });
 
   test('without input and chatId: an empty thread, titled by the first input', async () => {
@@ -136,23 +117,22 @@ describe.each(databaseKinds)('runs on %s', (kind) => {
     ]);
   });
 
-  test('closing lets runs end for a while, then stops them and says so', async () => {
+  test('closing lets runs end, and begins none', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const chat = world.chat({
-      languageModel: scripted((messages) =>
-        messages[0]?.role === 'user' && messages[0].content === 'slow'
-          ? [say('x'), stall]
-          : [wait(promise), say('In time.')],
-      ),
-    });
+    const chat = world.chat({ languageModel: scripted([[wait(promise), say('In time.')]]) });
     const { ann } = world.callers;
     const quick = await chat.open(ann, { input: 'quick' });
-    const slow = await chat.open(ann, { input: 'slow' });
-    const closing = chat.runs.close(200);
+    const closing = chat.runs.close(20_000);
     await expect(chat.open(ann, { input: 'late' })).rejects.toMatchObject({ code: 'NOT_READY', statusCode: 503 });
     resolve();
     await closing;
     expect(finalAnswer(await Array.fromAsync(quick))).toBe('In time.');
+  });
+
+  test('closing stops the runs that do not end, and says so', async () => {
+    const chat = world.chat({ languageModel: scripted([[say('x'), stall]]) });
+    const slow = await chat.open(world.callers.ann, { input: 'slow' });
+    await chat.runs.close(50);
     expect(foldFrames(await Array.fromAsync(slow)).error).toMatchObject({ code: 'RUN_INTERRUPTED' });
     const { db } = world.database;
     const left = await db

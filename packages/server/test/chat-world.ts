@@ -12,6 +12,7 @@ import { openChatStream } from '../src/chat/stream-chat.ts';
 import type { Principal } from '../src/users/principal.ts';
 import { type DatabaseKind, openTestDatabase, type TestDatabase } from './databases.ts';
 
+/** Limits that a test does not meet unless it means to. */
 export const testLimits: AgentLimits = {
   agentTurnsMax: 20,
   agentToolCallsMax: 40,
@@ -52,6 +53,7 @@ export interface Chat {
 }
 type Request = Omit<ChatRequest, 'sessionSettings'>;
 
+/** A database with accounts, users and agents in it, and chats over it. */
 export interface ChatWorld {
   readonly database: TestDatabase;
   /** Two users of account one, and one of account two with the first one's name. */
@@ -60,6 +62,7 @@ export interface ChatWorld {
   close(): Promise<void>;
 }
 
+/** Makes the world on a fresh database. Close it: its runs end with it. */
 export async function openChatWorld(kind: DatabaseKind): Promise<ChatWorld> {
   const database = await openTestDatabase(kind);
   const { db } = database;

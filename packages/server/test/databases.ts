@@ -27,6 +27,7 @@ export const templateDatabase = 'inlay_template';
 
 /** Both kinds of store, for `describe.each`. */
 export const databaseKinds = ['pglite', 'postgres'] as const;
+/** One of {@link databaseKinds}. */
 export type DatabaseKind = (typeof databaseKinds)[number];
 
 /** A database of one's own. */

@@ -16,10 +16,10 @@ import type { Warehouse } from '../src/warehouse/warehouse.ts';
 const root = join(import.meta.dirname, '../../..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
-test('errors.md lists exactly the codes, with their statuses', () => {
-  const rows = [...read('docs/reference/errors.md').matchAll(/^\| `([A-Z_]+)` \| (\d{3}) \|/gm)];
-  const listed = rows.map(([, code, status]) => [code, Number(status)]);
-  expect(listed).toEqual(Object.entries(errorCodes).map(([code, [status]]) => [code, status]));
+test('errors.md lists exactly the codes, with their statuses and meanings', () => {
+  const rows = [...read('docs/reference/errors.md').matchAll(/^\| `([A-Z_]+)` \| (\d{3}) \| (.+?) \|/gm)];
+  const listed = rows.map(([, code, status, meaning]) => [code, Number(status), meaning]);
+  expect(listed).toEqual(Object.entries(errorCodes).map(([code, [status, meaning]]) => [code, status, meaning]));
 });
 
 test('settings.md names exactly the variables that are read', () => {

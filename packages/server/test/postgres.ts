@@ -104,7 +104,8 @@ async function reachableBinaries(folder: string, identity: Identity): Promise<Bi
   };
 }
 
-async function freePort(): Promise<number> {
+/** A port of the loopback that was free a moment ago. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

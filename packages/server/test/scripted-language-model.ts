@@ -9,13 +9,16 @@ import type {
 /** A step of a turn: an event, something to wait for, or a failure. */
 export type ScriptStep = LanguageModelEvent | { readonly type: 'wait'; readonly for: Promise<unknown> } | Error;
 
+/** Says a piece of text. */
 export const say = (text: string): ScriptStep => ({ type: 'text', text });
+/** Calls a tool; `input` as JSON, or as the text that it is. */
 export const call = (name: string, input: object | string, id = `call-${name}`): ScriptStep => ({
   type: 'tool-call',
   id,
   name,
   input: typeof input === 'string' ? input : JSON.stringify(input),
 });
+/** Goes on when the promise has settled. */
 export const wait = (promise: Promise<unknown>): ScriptStep => ({ type: 'wait', for: promise });
 /** Never goes on. */
 export const stall = wait(new Promise(() => undefined));
@@ -43,3 +46,6 @@ export function scripted(
     },
   };
 }
+
+/** Says the same text in every turn, and calls nothing. */
+export const answering = (text = 'Here it is.') => scripted(() => [say(text)]);

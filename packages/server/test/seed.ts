@@ -13,7 +13,7 @@ export interface SeededAccount {
 }
 
 /** The attributes of every seeded account, one of each type, and two with defaults. */
-export const seededAttributes = [
+const seededAttributes = [
   { name: 'merchant_id', type: 'number', default_value: null },
   { name: 'region', type: 'string', default_value: null },
   { name: 'is_manager', type: 'boolean', default_value: null },

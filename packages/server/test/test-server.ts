@@ -24,6 +24,7 @@ export interface TestAccount {
   readonly apiKey: string;
 }
 
+/** A server that listens, and what tests need to know of its inside. */
 export interface TestServer {
   /** Without a trailing slash. */
   readonly url: string;

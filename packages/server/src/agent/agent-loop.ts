@@ -4,13 +4,22 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { AnalystContext } from '@inlay/analyst/analyst.ts';
-import type { Usage } from '@inlay/contract/chat.ts';
 import { InlayError } from '../errors.ts';
 import type { Principal } from '../users/principal.ts';
 import type { AgentEvent } from './events.ts';
 import type { ConversationMessage, LanguageModel } from './language-models/language-model.ts';
+import {
+  closeOpen,
+  closeText,
+  countOutcome,
+  type Progress,
+  say,
+  startProgress,
+  toUsage,
+  writeText,
+} from './progress.ts';
 import { readUntil, settleUntil } from './settle-until.ts';
-import { refusedCall, type Tool, type ToolContext, type ToolOutcome, toToolError } from './tools/tool.ts';
+import { refusedCall, type Tool, type ToolContext, toToolError } from './tools/tool.ts';
 
 /** Caps on one run (decisions 2). */
 export interface AgentLimits {
@@ -59,17 +68,6 @@ export type RunAgent = (input: AgentInput) => AsyncGenerator<AgentEvent>;
 
 const noAnswer = 'The run ended without an answer.';
 
-/** What one run has come to so far; the only mutable thing in this file. */
-interface Progress {
-  readonly usage: { llmCalls: number; inputTokens: number; outputTokens: number; queries: number; rows: number };
-  /** The message that is being written, if any. */
-  open: { readonly kind: 'text' | 'tool'; readonly messageId: string } | null;
-  lastText: string;
-  textCharacters: number;
-  toolCalls: number;
-  readonly resultIds: Set<string>;
-}
-
 type ToolCall = { readonly id: string; readonly name: string; readonly input: string };
 type ToolAnswer = { readonly result: string; readonly failure: string | null };
 
@@ -78,14 +76,7 @@ type ToolAnswer = { readonly result: string; readonly failure: string | null };
  * that was opened is closed. A run that says nothing gets a final message that says so.
  */
 export async function* runAgent(dependencies: AgentDependencies, input: AgentInput): AsyncGenerator<AgentEvent> {
-  const progress: Progress = {
-    usage: { llmCalls: 0, inputTokens: 0, outputTokens: 0, queries: 0, rows: 0 },
-    open: null,
-    lastText: '',
-    textCharacters: 0,
-    toolCalls: 0,
-    resultIds: new Set(input.resultIds),
-  };
+  const progress = startProgress(input.resultIds);
   const stop = new AbortController();
   const deadline = setTimeout(
     () => stop.abort(new InlayError('RUN_LIMIT', 'The answer took longer than a run may take.')),
@@ -211,7 +202,7 @@ async function* callTool(
   let answer: ToolAnswer;
   try {
     answer = {
-      result: JSON.stringify(count(progress, await settleUntil(prepared.run(), context.signal))),
+      result: JSON.stringify(countOutcome(progress, await settleUntil(prepared.run(), context.signal))),
       failure: null,
     };
   } catch (error) {
@@ -226,50 +217,6 @@ async function* callTool(
   return answer;
 }
 
-function count(progress: Progress, outcome: ToolOutcome): ToolOutcome['result'] {
-  progress.usage.queries += outcome.queries;
-  progress.usage.rows += outcome.rows;
-  if (outcome.resultId !== undefined) progress.resultIds.add(outcome.resultId);
-  return outcome.result;
-}
-
-/** A message of the agent in the loop's own words. */
-async function* say(progress: Progress, text: string): AsyncGenerator<AgentEvent> {
-  yield* writeText(progress, text, Number.POSITIVE_INFINITY);
-  yield* closeText(progress);
-}
-
-function* writeText(progress: Progress, text: string, charactersMax: number): Generator<AgentEvent> {
-  if (text === '') return;
-  progress.textCharacters += text.length;
-  if (progress.textCharacters > charactersMax) {
-    throw new InlayError('RUN_LIMIT', 'The answer is longer than a run may write.');
-  }
-  if (progress.open === null) {
-    progress.open = { kind: 'text', messageId: randomUUID() };
-    progress.lastText = '';
-  }
-  progress.lastText += text;
-  yield { type: 'text-delta', messageId: progress.open.messageId, text };
-}
-
-function* closeText(progress: Progress): Generator<AgentEvent> {
-  if (progress.open === null) return;
-  const { messageId } = progress.open;
-  progress.open = null;
-  yield { type: 'text-end', messageId };
-}
-
-/** Closes what is open when a run ends early: text with what it has, a tool call with why it has no result. */
-function* closeOpen(progress: Progress, cause: unknown, requestId: string): Generator<AgentEvent> {
-  if (progress.open?.kind === 'tool') {
-    const { messageId } = progress.open;
-    yield { type: 'tool-end', messageId, result: JSON.stringify(toToolError(cause, requestId)) };
-  } else {
-    yield* closeText(progress);
-  }
-}
-
 /** How a run ended that has no answer. */
 function toEnd({ log, languageModel }: AgentDependencies, cause: unknown, requestId: string): AgentEvent {
   if (!(cause instanceof InlayError)) {
@@ -279,19 +226,6 @@ function toEnd({ log, languageModel }: AgentDependencies, cause: unknown, reques
   if (cause.code === 'ABORTED') return { type: 'aborted' };
   log.error({ err: cause, requestId, languageModel: languageModel.name }, 'a run ended early');
   return { type: 'failed', code: cause.code, message: cause.message, requestId };
-}
-
-function toUsage(model: string, { usage }: Progress): Usage {
-  const { llmCalls, inputTokens, outputTokens, queries, rows } = usage;
-  return {
-    models: [model],
-    llmCalls,
-    inputTokens,
-    outputTokens,
-    totalTokens: inputTokens + outputTokens,
-    queries,
-    rows,
-  };
 }
 
 /** Text that the store can hold: well-formed, without NUL. */

@@ -6,14 +6,11 @@ import { createMetaTool } from './tools/meta-tool.ts';
 import { createSqlTool } from './tools/sql-tool.ts';
 
 /** Settings of the agent; `brand` stands for `platform` in its names (decisions 1). */
-export interface AgentSettings extends Pick<AgentLimits, 'agentTurnsMax' | 'agentToolCallsMax' | 'runMs'> {
+export interface AgentSettings extends AgentLimits {
   readonly brand: string;
   /** Rows in the `data` of a tool result. */
   readonly toolRowsMax: number;
 }
-
-/** The longest silence of a language model, in milliseconds, and the longest text of a run, in UTF-16 code units. */
-const fixed = { languageModelSilenceMs: 60_000, textCharactersMax: 200_000 } as const;
 
 /** Builds the agent over the one door to data. */
 export function createAgent(
@@ -24,14 +21,14 @@ export function createAgent(
   }: Pick<AgentDependencies, 'languageModel' | 'log'> & { readonly query: QueryDependencies },
   settings: AgentSettings,
 ): RunAgent {
-  const { brand, toolRowsMax, agentTurnsMax, agentToolCallsMax, runMs } = settings;
+  const { brand, toolRowsMax } = settings;
   const toolNames = { meta: `${brand}Meta`, sql: `${brand}SqlApi` };
   const dependencies: AgentDependencies = {
     languageModel,
     log,
     tools: [createMetaTool(query, toolNames.meta), createSqlTool(query, toolNames.sql, toolRowsMax)],
     ground: (question) => ground(query, toolNames, question),
-    limits: { agentTurnsMax, agentToolCallsMax, runMs, ...fixed },
+    limits: settings,
   };
   return (input) => runAgent(dependencies, input);
 }

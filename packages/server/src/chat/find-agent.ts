@@ -1,6 +1,7 @@
 /** The agent that a chat path names, and whether its account may chat. */
 import type { Kysely } from 'kysely';
 import { InlayError } from '../errors.ts';
+import { parseId } from '../store/id.ts';
 import type { Schema } from '../store/schema.ts';
 
 /** An agent that the caller may talk to. */
@@ -24,9 +25,7 @@ export interface AgentPath {
 
 /** @throws InlayError NOT_FOUND when the path names nothing that this credential opens: it says no more than that. */
 export async function findAgent(db: Kysely<Schema>, path: AgentPath): Promise<Agent> {
-  const number = /^[1-9]\d{0,9}$/.test(path.agentId) ? Number(path.agentId) : Number.NaN;
-  // What the store's integers can hold.
-  const id = number <= 2_147_483_647 ? number : null;
+  const id = parseId(path.agentId);
   const agent =
     id === null || path.cloudRegion !== undefined
       ? undefined

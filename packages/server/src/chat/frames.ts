@@ -26,7 +26,7 @@ export interface RunFailure {
 }
 
 /** The name of the agent's node in `graphPath`; `brand` stands for `platform`. */
-export function agentNode(brand: string): string {
+function agentNode(brand: string): string {
   return `${brand}_data_analyst_agent`;
 }
 
@@ -67,6 +67,7 @@ export function cutoffFrame(chatId: string, isStreaming: boolean): Frame {
   return { id: '__cutoff__', role: 'assistant', content: '', sort: 0, state: { chatId, isStreaming } };
 }
 
+/** What a run used; the last line of every run. The order of members is that of the wire, whatever the store's is. */
 export function usageFrame(
   { models, llmCalls, inputTokens, outputTokens, totalTokens, queries, rows }: Usage,
   sort: number,
@@ -75,10 +76,12 @@ export function usageFrame(
   return { id: '__usage__', type: 'usage', role: 'assistant', content: '', sort, usage };
 }
 
+/** The run was stopped by the user. */
 export function abortedFrame(sort: number): Frame {
   return { id: '__aborted__', type: 'abort', role: 'assistant', content: '', sort, code: 'chat_aborted' };
 }
 
+/** The run failed after the stream had begun. */
 export function errorFrame({ code, message, requestId }: RunFailure, sort: number): Frame {
   return { id: '__error__', role: 'assistant', content: '', sort, error: message, code, requestId };
 }

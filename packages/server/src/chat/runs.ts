@@ -29,9 +29,9 @@ export interface RunsDependencies {
   readonly log: { error(fields: object, message: string): void };
   readonly brand: string;
   readonly runAgent: RunAgent;
-  /** Runs at a time of one user, and in this process; default 5 and 200. */
-  readonly runsPerUserMax?: number;
-  readonly runsMax?: number;
+  /** Runs at a time of one user, and in this process. */
+  readonly runsPerUserMax: number;
+  readonly runsMax: number;
 }
 
 /** A run that goes on in this process, or has just ended. */
@@ -86,7 +86,7 @@ interface ActiveRun extends Run {
 
 /** Makes the runs of a process; none is going on. */
 export function createRuns(dependencies: RunsDependencies): Runs {
-  const { db, clock, brand, runsPerUserMax = 5, runsMax = 200 } = dependencies;
+  const { db, clock, brand, runsPerUserMax, runsMax } = dependencies;
   const exclusively = createLocks();
   const active = new Map<string, ActiveRun>();
   /** Places taken, by user; taken before the store is asked, so that parallel calls cannot pass the cap. */

@@ -21,7 +21,7 @@ export interface ChatDependencies {
 export interface ChatCall {
   readonly principal: Principal;
   readonly agent: Agent;
-  readonly request: Omit<ChatRequest, 'sessionSettings'>;
+  readonly request: Pick<ChatRequest, 'input' | 'chatId' | 'messageId'>;
   readonly requestId: string;
   /** Aborts when the client is gone: reading ends, the run goes on. */
   readonly signal: AbortSignal;
@@ -29,13 +29,11 @@ export interface ChatCall {
 
 /**
  * Decides everything that can be refused, begins a run where there is an input, and gives the lines to send.
- * @throws InlayError NOT_FOUND (thread), BRANCH_NOT_FOUND, BRANCH_NOT_ALLOWED, INVALID_REQUEST, MESSAGE_ID_REUSED, and what
- * {@link Runs} `start` throws.
+ * @throws InlayError NOT_FOUND (thread), MESSAGE_ID_REUSED, and what {@link Runs} `start` throws.
  */
 export async function openChatStream(dependencies: ChatDependencies, call: ChatCall): Promise<AsyncIterable<Frame>> {
   const { db, runs, clock } = dependencies;
   const { principal, agent, request, requestId, signal } = call;
-  requireDefaultBranch(request, principal.sessionId !== null);
   const { chatId, input, messageId } = request;
   const owner = { accountId: agent.accountId, userId: principal.userId, agentId: agent.id };
 
@@ -65,27 +63,6 @@ export async function openChatStream(dependencies: ChatDependencies, call: ChatC
   const { run, history } = started;
   const { head, from } = joinRun(run.threadId, history, run.log.frames, 0);
   return toLines(head, run.log.follow(from, signal));
-}
-
-/**
- * This version has one branch, `main`, and it is the default.
- * @throws InlayError BRANCH_NOT_FOUND, BRANCH_NOT_ALLOWED (an embed token), INVALID_REQUEST when `isDefaultBranch` contradicts.
- */
-export function requireDefaultBranch(
-  { activeBranchName, isDefaultBranch }: Pick<ChatRequest, 'activeBranchName' | 'isDefaultBranch'>,
-  isEmbedToken: boolean,
-): void {
-  if (activeBranchName !== undefined && activeBranchName !== 'main') {
-    if (isEmbedToken) throw new InlayError('BRANCH_NOT_ALLOWED', 'An embed token is bound to the default branch.');
-    throw new InlayError('BRANCH_NOT_FOUND', 'The data model has no such branch.');
-  }
-  if (isDefaultBranch === false) {
-    const message =
-      activeBranchName === undefined ? 'needs activeBranchName' : 'is false, but main is the default branch';
-    throw new InlayError('INVALID_REQUEST', `isDefaultBranch ${message}.`, {
-      issues: [{ path: 'isDefaultBranch', message }],
-    });
-  }
 }
 
 /** @throws InlayError MESSAGE_ID_REUSED unless the call repeats the one that began the run. */

@@ -5,7 +5,6 @@ import type { Frame } from '@inlay/contract/chat.ts';
 export interface ThreadLog {
   /** Everything so far; grows in place. */
   readonly frames: readonly Frame[];
-  readonly isEnded: boolean;
   append(frame: Frame): void;
   /** Nothing follows; readers that have read everything end. */
   end(): void;
@@ -28,9 +27,6 @@ export function createThreadLog(): ThreadLog {
 
   return {
     frames,
-    get isEnded() {
-      return isEnded;
-    },
     append(frame) {
       if (isEnded) throw new Error('the log has ended');
       frames.push(frame);

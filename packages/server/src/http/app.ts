@@ -12,11 +12,9 @@ import { authenticationHook, authenticationOf, type CredentialRequirement } from
 import { errorBody, failureOf } from './error-response.ts';
 import { isDeeperThan, jsonDepthMax } from './json-depth.ts';
 import { openApiSettings } from './open-api.ts';
-import type { App } from './route.ts';
+import { type App, securityOf } from './route.ts';
 import { registerRoutes } from './routes.ts';
 import { closeUnusedConnections } from './unused-connections.ts';
-
-export type { App } from './route.ts';
 
 /** How long a client may take to send a whole request. */
 const requestTimeoutMs = 60_000;
@@ -110,13 +108,18 @@ function acceptJsonOnly(app: App): void {
   });
 }
 
-/** Keeps the list of routes, and refuses one that does not say which credential it asks for. */
+/**
+ * Keeps the list of routes, and refuses one that does not say which credential it asks for. The description of a route
+ * names that credential, unless the route describes another.
+ */
 function listRoutes(app: App): void {
   const routes: RegisteredRoute[] = [];
   app.decorate('registeredRoutes', routes);
-  app.addHook('onRoute', ({ method, path, config }) => {
+  app.addHook('onRoute', (route) => {
+    const { method, path, config, schema } = route;
     if (config?.credential === undefined) throw new Error(`The route ${path} does not state its credential.`);
     for (const one of [method].flat()) routes.push({ method: one, path, credential: config.credential });
+    route.schema = { security: securityOf(config.credential), ...schema };
   });
 }
 

@@ -22,6 +22,7 @@ export interface EmbedTokenCaller extends TokenHolder {
   readonly accountId: number;
 }
 
+/** Whoever has shown a valid credential. */
 export type Caller = ApiKeyCaller | EmbedTokenCaller;
 
 /**

@@ -1,9 +1,13 @@
 /** The deployment in a path, checked before the body is read (decisions 2, order of checks). */
 import type { FastifyRequest } from 'fastify';
 import type { Kysely } from 'kysely';
+import { z } from 'zod';
 import { InlayError } from '../errors.ts';
+import { parseId } from '../store/id.ts';
 import type { Schema } from '../store/schema.ts';
 import { requireCaller, requireDeploymentAccess } from './authenticate.ts';
+
+const paramsSchema = z.object({ deploymentId: z.string() });
 
 /**
  * A hook for routes whose path holds `:deploymentId`.
@@ -13,7 +17,7 @@ import { requireCaller, requireDeploymentAccess } from './authenticate.ts';
 export function deploymentAccessHook({ db }: { readonly db: Kysely<Schema> }) {
   return async (request: FastifyRequest): Promise<void> => {
     const caller = requireCaller(request);
-    const id = deploymentIdIn(request.params);
+    const id = parseId(paramsSchema.parse(request.params).deploymentId);
     const deployment =
       id === null
         ? undefined
@@ -26,12 +30,4 @@ export function deploymentAccessHook({ db }: { readonly db: Kysely<Schema> }) {
     if (deployment === undefined) throw new InlayError('NOT_FOUND', 'Deployment not found');
     requireDeploymentAccess(caller, deployment.id);
   };
-}
-
-/** The id in the path, or null when it is not one that PostgreSQL's integer could hold. */
-function deploymentIdIn(params: unknown): number | null {
-  const text =
-    typeof params === 'object' && params !== null && 'deploymentId' in params ? String(params.deploymentId) : '';
-  const id = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : Number.NaN;
-  return id <= 2_147_483_647 ? id : null;
 }

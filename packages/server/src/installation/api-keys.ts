@@ -1,4 +1,4 @@
-/** API keys: making one, and keeping the demo account's key at the value that the operator gave. */
+/** API keys: making one, looking whether there is any, and keeping the demo account's key at the value that the operator gave. */
 import { type Kysely, sql } from 'kysely';
 import { ConfigError } from '../config.ts';
 import type { Schema } from '../store/schema.ts';
@@ -33,6 +33,12 @@ export async function createApiKey(
     })
     .execute();
   return { key: text, prefix };
+}
+
+/** Whether an API key exists that is not revoked; without one nobody can use the API. */
+export async function hasApiKey(db: Kysely<Schema>): Promise<boolean> {
+  const key = await db.selectFrom('api_keys').select('id').where('revoked_at', 'is', null).limit(1).executeTakeFirst();
+  return key !== undefined;
 }
 
 const demoLabel = 'demo';

@@ -2,6 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { codeOf } from '../errors.ts';
 
 /** Holds the hash of the script that made the folder. */
 const stampFile = '.made-by';
@@ -65,7 +66,7 @@ async function runScript(sql: string): Promise<void> {
 async function replaceFolder(folder: string, temporary: string, stamp: string): Promise<void> {
   const old = `${folder}.${randomBytes(6).toString('hex')}.old`;
   await rename(folder, old).catch((error: unknown) => {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+    if (codeOf(error) !== 'ENOENT') throw error;
   });
   try {
     await rename(temporary, folder);

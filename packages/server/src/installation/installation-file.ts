@@ -11,11 +11,13 @@ import {
 import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { ConfigError } from '../config.ts';
+import { reasonOf } from '../errors.ts';
+import { idMax } from '../store/id.ts';
 
 const fileBytesMax = 1_048_576;
 const itemsMax = 500;
 
-const idSchema = z.int().min(1).max(2_147_483_647);
+const idSchema = z.int().min(1).max(idMax);
 const textSchema = z.string().min(1).max(4096);
 const pathSchema = textSchema.refine((path) => !path.includes('\0'), 'must not contain NUL');
 const list = <T extends z.ZodType>(item: T) => z.array(item).max(itemsMax).default([]);
@@ -63,6 +65,7 @@ const installationSchema = z.strictObject({ accounts: z.array(accountSchema).min
 
 /** A read installation: absolute paths, no name twice where it must be unique. */
 export type Installation = z.infer<typeof installationSchema>;
+/** One account of an installation. */
 export type InstallationAccount = Installation['accounts'][number];
 
 type Place = readonly PropertyKey[];
@@ -126,7 +129,7 @@ async function readText(file: string): Promise<string> {
     if (size > fileBytesMax) throw new Error(`the file is larger than ${fileBytesMax} bytes`);
     return await readFile(file, 'utf8');
   } catch (cause) {
-    throw new ConfigError([`${file} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`]);
+    throw new ConfigError([`${file} cannot be read: ${reasonOf(cause)}`]);
   }
 }
 
@@ -134,7 +137,7 @@ function toPlain(document: Document, file: string): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 });
   } catch (cause) {
-    throw new ConfigError([`${file}: ${cause instanceof Error ? cause.message : String(cause)}`]);
+    throw new ConfigError([`${file}: ${reasonOf(cause)}`]);
   }
 }
 

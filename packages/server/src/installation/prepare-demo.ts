@@ -39,16 +39,10 @@ export async function applyDemo(
 ): Promise<Demo> {
   const installation = await readInstallation(join(storefront, 'inlay.yml'), dataFolder);
   const { accountIds } = await applyInstallation(db, installation);
-  const keyFile = apiKey === undefined ? join(dataFolder, 'api-key') : null;
-  const key = apiKey ?? (await readOrCreateSecretFile(join(dataFolder, 'api-key'), newApiKey));
+  const keyFile = join(dataFolder, 'api-key');
+  const key = apiKey ?? (await readOrCreateSecretFile(keyFile, newApiKey));
   const accountId = accountIds.get('demo');
   if (accountId === undefined) throw new Error('the storefront example declares no account demo');
   await setDemoKey(db, accountId, key, clock());
-  return { keyFile };
-}
-
-/** Whether an API key exists that is not revoked; without one nobody can use the API. */
-export async function hasApiKey(db: Kysely<Schema>): Promise<boolean> {
-  const key = await db.selectFrom('api_keys').select('id').where('revoked_at', 'is', null).limit(1).executeTakeFirst();
-  return key !== undefined;
+  return { keyFile: apiKey === undefined ? keyFile : null };
 }

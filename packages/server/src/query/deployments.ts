@@ -15,7 +15,7 @@ import { createValueLists, type ValueLists } from './value-lists.ts';
 export interface Deployment {
   readonly id: number;
   readonly accountId: number;
-  readonly model: DataModel;
+  readonly dataModel: DataModel;
   readonly warehouse: Warehouse;
   readonly valueLists: ValueLists;
 }
@@ -34,6 +34,7 @@ export interface Deployments extends AsyncDisposable {
 /** Threads of one DuckDB instance. */
 const duckDbThreads = 4;
 
+/** The deployments of a process; none is open yet. Disposing closes every warehouse that was opened. */
 export function openDeployments(dependencies: { readonly db: Kysely<Schema>; readonly log: Log }): Deployments {
   const { db, log } = dependencies;
   const opened = new Map<string, Promise<Deployment>>();
@@ -46,9 +47,9 @@ export function openDeployments(dependencies: { readonly db: Kysely<Schema>; rea
       .where('account_id', '=', accountId)
       .executeTakeFirst();
     if (row === undefined) throw notFound(id);
-    const model = await readModel(row.model_folder, log);
+    const dataModel = await readDataModel(row.model_folder, log);
     const warehouse = await openDuckDb({ folder: row.warehouse.folder, threads: duckDbThreads });
-    return { id, accountId: row.account_id, model, warehouse, valueLists: createValueLists() };
+    return { id, accountId: row.account_id, dataModel, warehouse, valueLists: createValueLists() };
   };
 
   return {
@@ -76,15 +77,15 @@ export function openDeployments(dependencies: { readonly db: Kysely<Schema>; rea
 
 const notFound = (id: number) => new InlayError('NOT_FOUND', `No deployment ${id}.`);
 
-async function readModel(folder: string, log: Log): Promise<DataModel> {
+async function readDataModel(folder: string, log: Log): Promise<DataModel> {
   const files: { path: string; text: string }[] = [];
   for await (const path of glob('**/*.{yml,yaml}', { cwd: folder })) {
     files.push({ path, text: await readFile(join(folder, path), 'utf8') });
   }
   // Cubes and views come in the order of their files' names, whatever order the disk gives.
   files.sort((one, other) => (one.path < other.path ? -1 : 1));
-  const model = loadDataModel(files);
-  if (!('issues' in model)) return model;
-  log.error({ folder, issues: model.issues }, 'data model does not load');
+  const loaded = loadDataModel(files);
+  if (!('issues' in loaded)) return loaded;
+  log.error({ folder, issues: loaded.issues }, 'data model does not load');
   throw new InlayError('DATA_MODEL_INVALID', 'The data model of this deployment does not load; the log says why.');
 }

@@ -28,7 +28,7 @@ export async function findValues(
   const phrases = phrasesOf(query.text);
   if (phrases.size === 0) return [];
   const door = await openDoor(dependencies, query);
-  const dimensions = visibleMetadata(door.deployment.model, door.subject)
+  const dimensions = visibleMetadata(door.deployment.dataModel, door.subject)
     .filter(({ type }) => type === 'view')
     .flatMap(({ members }) => members)
     .filter(({ kind, type }) => kind === 'dimension' && type === 'string');

@@ -12,7 +12,7 @@ export async function readMetadata(
   query: Pick<Query, 'principal' | 'deploymentId'>,
 ): Promise<readonly RelationMetadata[]> {
   const { deployment, subject } = await openDoor(dependencies, query);
-  return visibleMetadata(deployment.model, subject);
+  return visibleMetadata(deployment.dataModel, subject);
 }
 
 /**

@@ -49,11 +49,11 @@ export async function openDoor(
     deployments.get(principal.accountId, deploymentId),
     loadSubject(db, principal, clock()),
   ]);
-  const { model, warehouse } = deployment;
+  const { dataModel, warehouse } = deployment;
   return {
     deployment,
     subject,
-    compile: (sql) => compileSql(sql, model, subject, duckdb),
+    compile: (sql) => compileSql(sql, dataModel, subject, duckdb),
     async run(compiled, signal) {
       signal.throwIfAborted();
       const result = await warehouse.query(compiled, { signal, timeoutMs: queryTimeoutMs });

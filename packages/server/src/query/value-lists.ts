@@ -19,6 +19,7 @@ export interface ValueLists {
   get(query: CompiledQuery, now: Date, read: () => Promise<readonly string[]>): Promise<readonly string[]>;
 }
 
+/** Makes the lists of a deployment; none is kept yet. */
 export function createValueLists(): ValueLists {
   interface Entry {
     readonly list: Promise<readonly string[]>;

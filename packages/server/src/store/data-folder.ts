@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigError } from '../config.ts';
+import { codeOf, reasonOf } from '../errors.ts';
 
 /** Makes the folder, open to its owner only, unless it is there. @throws ConfigError when it cannot be made. */
 export async function makeDataFolder(folder: string): Promise<void> {
@@ -94,12 +95,4 @@ async function writeDurably(path: string, text: string): Promise<void> {
   } finally {
     await file.close();
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

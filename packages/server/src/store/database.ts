@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { Kysely, PGliteDialect, PostgresDialect, sql } from 'kysely';
 import { ConfigError, type StoreSettings } from '../config.ts';
+import { reasonOf } from '../errors.ts';
 import type { Schema } from './schema.ts';
 
 /** Connections of one process to PostgreSQL; the server's own default limit is 100 for everybody. */
@@ -67,10 +68,4 @@ async function postgres(url: string, onError: (error: unknown) => void): Promise
 /** Resolves when the store answers. @throws the driver's error when it does not. */
 export async function ping(db: Kysely<Schema>): Promise<void> {
   await sql`select 1`.execute(db);
-}
-
-function reasonOf(error: unknown): string {
-  // A host name with two addresses that both refuse gives an error without a message of its own.
-  if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ');
-  return error instanceof Error ? error.message : String(error);
 }

@@ -13,7 +13,8 @@ import {
 } from '@duckdb/node-api';
 import type { Cell, ColumnType } from '@inlay/contract/chat.ts';
 
-export interface ColumnReader {
+/** The type of a column on the wire, and how one of its values becomes a cell. */
+interface ColumnReader {
   readonly type: ColumnType;
   readonly read: (value: DuckDBValue) => Cell;
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance, type DuckDBPreparedStatement, StatementType } from '@duckdb/node-api';
 import type { Cell } from '@inlay/contract/chat.ts';
 import { InlayError } from '../errors.ts';
-import { waitTurn } from '../wait-turn.ts';
+import { createSemaphore } from '../semaphore.ts';
 import { columnReader } from './duckdb-values.ts';
 import type { Parameter, Warehouse, WarehouseQuery, WarehouseResult } from './warehouse.ts';
 
@@ -43,31 +43,20 @@ export async function openDuckDb(settings: { readonly folder: string; readonly t
   }
 
   const idle: DuckDBConnection[] = [];
-  const waiting: (() => void)[] = [];
-  let open = 0;
+  const places = createSemaphore(connectionsMax);
   let pinging: Promise<void> | null = null;
-  const acquire = async (signal: AbortSignal): Promise<DuckDBConnection> => {
-    while (open >= connectionsMax) await waitTurn(waiting, signal);
-    open += 1;
-    return idle.pop() ?? (await instance.connect());
-  };
-  const release = (connection: DuckDBConnection) => {
-    open -= 1;
-    idle.push(connection);
-    waiting.shift()?.();
-  };
 
   return {
-    dialectName: 'duckdb',
     async query(query, { signal, timeoutMs }) {
       const timeout = AbortSignal.timeout(timeoutMs);
       const stop = AbortSignal.any([signal, timeout]);
       try {
-        const connection = await acquire(stop);
+        using _place = await places.enter(stop);
+        const connection = idle.pop() ?? (await instance.connect());
         try {
           return await runSelect(connection, query, stop);
         } finally {
-          release(connection);
+          idle.push(connection);
         }
       } catch (cause) {
         signal.throwIfAborted();

@@ -21,7 +21,6 @@ export interface WarehouseResult {
 
 /** A customer's database: read-only, locked down. Only run-query may call it. */
 export interface Warehouse {
-  readonly dialectName: 'duckdb';
   /**
    * Runs one SELECT. Aborting `signal` stops the query in the engine and rejects with the signal's reason.
    * @throws InlayError QUERY_FAILED (with the database's own text as cause, for the log only) or QUERY_TIMEOUT.
@@ -29,5 +28,6 @@ export interface Warehouse {
   query(query: WarehouseQuery, options: { signal: AbortSignal; timeoutMs: number }): Promise<WarehouseResult>;
   /** Resolves when the warehouse answers. */
   ping(): Promise<void>;
+  /** Closes its connections and the engine; nothing may be asked of it any more. */
   close(): Promise<void>;
 }

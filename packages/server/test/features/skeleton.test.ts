@@ -5,6 +5,7 @@ import type { Frame } from '@inlay/contract/chat.ts';
 import { readFrames } from '@inlay/sdk/chat-stream.ts';
 import { createClient } from '@inlay/sdk/client.ts';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { chatIdOf } from '../chat-world.ts';
 import { databaseKinds } from '../databases.ts';
 import { openSession, openTestServer, type TestServer } from '../test-server.ts';
 
@@ -65,7 +66,6 @@ describe.each(databaseKinds)('on %s', (kind) => {
     return Array.fromAsync(readFrames(cutAnew(reply.body, seed)));
   }
 
-  const chatIdOf = (frames: readonly Frame[]) => frames.find(({ id }) => id === '__cutoff__')?.state?.chatId ?? '';
   const finalOf = (frames: readonly Frame[]) =>
     frames.find(({ graphPath }) => graphPath?.[0] === 'final')?.content ?? '';
   const sqlResultOf = (frames: readonly Frame[]): { data: unknown[][]; totalRows: number; vegaSpec: string } =>

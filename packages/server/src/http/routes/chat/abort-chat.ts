@@ -5,7 +5,7 @@ import type { Context } from '../../../context.ts';
 import { chatParamsOf, chatPaths, createAgentAccess } from '../../agent-access.ts';
 import { requireCaller } from '../../authenticate.ts';
 import { identifyPrincipal, sessionSettingsOf } from '../../resolve-principal.ts';
-import { type App, errorReplies, securityOf } from '../../route.ts';
+import { type App, errorReplies } from '../../route.ts';
 
 /** POST …/chat/stream-chat-state/abort (service.md 4.4) and …/chat/abort (decisions 6): stops what the agent does. */
 export function abortChatRoute(app: App, context: Context): void {
@@ -22,7 +22,6 @@ export function abortChatRoute(app: App, context: Context): void {
           operationId: `abortChat${index || ''}`,
           tags: ['chat'],
           summary: 'Stop the run of a thread',
-          security: securityOf('api-key or embed-token'),
           params: chatParamsOf(path),
           body: abortRequestSchema,
           response: {

@@ -1,12 +1,13 @@
 import { chatRequestSchema, frameSchema } from '@inlay/contract/chat.ts';
 import { requireChatPlan } from '../../../chat/find-agent.ts';
-import { openChatStream, requireDefaultBranch } from '../../../chat/stream-chat.ts';
+import { openChatStream } from '../../../chat/stream-chat.ts';
 import type { Context } from '../../../context.ts';
 import { chatParamsOf, chatPaths, createAgentAccess } from '../../agent-access.ts';
 import { requireCaller } from '../../authenticate.ts';
 import { disconnectSignal, sendNdjson } from '../../ndjson.ts';
+import { requireDefaultBranch } from '../../require-default-branch.ts';
 import { resolvePrincipal, sessionSettingsOf } from '../../resolve-principal.ts';
-import { type App, errorReplies, securityOf } from '../../route.ts';
+import { type App, errorReplies } from '../../route.ts';
 
 /** POST …/agents/{agentId}/chat/stream-chat-state: a message or a look at the thread in, its frames out (service.md 4.3). */
 export function streamChatRoute(app: App, context: Context): void {
@@ -23,7 +24,6 @@ export function streamChatRoute(app: App, context: Context): void {
           operationId: `streamChat${index || ''}`,
           tags: ['chat'],
           summary: 'Send a message to an agent, or read a thread, as a stream of frames',
-          security: securityOf('api-key or embed-token'),
           params: chatParamsOf(path),
           body: chatRequestSchema,
           response: {
@@ -38,7 +38,7 @@ export function streamChatRoute(app: App, context: Context): void {
       async (request, reply) => {
         const caller = requireCaller(request);
         // Before the user is written: a call that is refused changes nothing.
-        requireDefaultBranch(request.body, caller.kind === 'embed-token');
+        requireDefaultBranch(request.body, caller);
         const settings = sessionSettingsOf(request, request.body.sessionSettings);
         const principal = await resolvePrincipal({ db, clock, config }, caller, settings);
         const frames = await openChatStream(

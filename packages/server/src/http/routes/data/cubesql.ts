@@ -1,6 +1,5 @@
 import { cubeSqlLineSchema, cubeSqlRequestSchema } from '@inlay/contract/data.ts';
 import { z } from 'zod';
-import { requireDefaultBranch } from '../../../chat/stream-chat.ts';
 import type { Context } from '../../../context.ts';
 import { InlayError } from '../../../errors.ts';
 import { runQuery } from '../../../query/run-query.ts';
@@ -10,17 +9,15 @@ import { deploymentAccessHook } from '../../deployment-access.ts';
 import { failureOf } from '../../error-response.ts';
 import { disconnectSignal, sendNdjson } from '../../ndjson.ts';
 import { createPlaces } from '../../places.ts';
+import { requireDefaultBranch } from '../../require-default-branch.ts';
 import { resolvePrincipal, sessionSettingsOf } from '../../resolve-principal.ts';
-import { type App, errorReplies, securityOf } from '../../route.ts';
-
-/** Replies to one user at a time. Each holds its whole result until it is read, and a slow reader takes long. */
-const repliesPerUserMax = 5;
+import { type App, errorReplies } from '../../route.ts';
 
 /** POST /api/v1/deployments/{deploymentId}/cubesql: the rows of a semantic query, as the caller's user (decisions 7). */
 export function cubeSqlRoute(app: App, context: Context): void {
   const { db, clock, config, deployments, log } = context;
   const { queryTimeoutMs } = config;
-  const places = createPlaces(repliesPerUserMax);
+  const places = createPlaces(config.dataRepliesPerUserMax);
   app.post(
     '/api/v1/deployments/:deploymentId/cubesql',
     {
@@ -32,7 +29,6 @@ export function cubeSqlRoute(app: App, context: Context): void {
         summary: 'Run semantic SQL: one line with the schema, then chunks of rows',
         description:
           'With an API key, `sessionSettings` in the body or base64url JSON in the header `X-Inlay-Session-Settings` name the user.',
-        security: securityOf('api-key or embed-token'),
         params: z.object({ deploymentId: z.coerce.number().int() }),
         body: cubeSqlRequestSchema,
         response: {
@@ -47,7 +43,7 @@ export function cubeSqlRoute(app: App, context: Context): void {
     async (request, reply) => {
       const caller = requireCaller(request);
       requireUtc(request.body.timezone);
-      requireDefaultBranch({ activeBranchName: request.body.branch }, caller.kind === 'embed-token');
+      requireDefaultBranch({ activeBranchName: request.body.branch }, caller);
       const settings = sessionSettingsOf(request, request.body.sessionSettings);
       const principal = await resolvePrincipal({ db, clock, config }, caller, settings);
       const signal = disconnectSignal(reply);

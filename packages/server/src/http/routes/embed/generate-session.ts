@@ -3,7 +3,7 @@ import type { Context } from '../../../context.ts';
 import { generateSession } from '../../../embed/generate-session.ts';
 import { checkFields } from '../../../embed/session-rules.ts';
 import { requireApiKey } from '../../authenticate.ts';
-import { type App, errorReplies, securityOf } from '../../route.ts';
+import { type App, errorReplies } from '../../route.ts';
 
 /** POST /api/v1/embed/generate-session: a session for one user (service.md 4.1). */
 export function generateSessionRoute(app: App, { db, clock, config }: Context): void {
@@ -15,7 +15,6 @@ export function generateSessionRoute(app: App, { db, clock, config }: Context): 
         operationId: 'generateSession',
         tags: ['embed'],
         summary: 'Mint a session for an external user, who is made or changed, or for an internal one',
-        security: securityOf('api-key'),
         body: generateSessionRequestSchema,
         response: { 200: generateSessionReplySchema, ...errorReplies(400, 401, 403, 404, 413, 415, 429, 500) },
       },

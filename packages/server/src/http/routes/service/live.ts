@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type App, securityOf } from '../../route.ts';
+import type { App } from '../../route.ts';
 
 /** GET /livez: the process answers. */
 export function liveRoute(app: App): void {
@@ -10,7 +10,6 @@ export function liveRoute(app: App): void {
       schema: {
         operationId: 'live',
         tags: ['service'],
-        security: securityOf('none'),
         summary: 'The process answers',
         response: { 200: z.object({ status: z.literal('ok') }) },
       },

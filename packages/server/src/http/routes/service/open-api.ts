@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type App, securityOf } from '../../route.ts';
+import type { App } from '../../route.ts';
 
 /** GET /api/openapi.json: this API, described from the schemas that validate. */
 export function openApiRoute(app: App): void {
@@ -10,7 +10,6 @@ export function openApiRoute(app: App): void {
       schema: {
         operationId: 'openApi',
         tags: ['service'],
-        security: securityOf('none'),
         summary: 'This description, as OpenAPI 3.1',
         response: { 200: z.looseObject({ openapi: z.string() }) },
       },

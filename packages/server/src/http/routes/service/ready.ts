@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Context } from '../../../context.ts';
 import { InlayError } from '../../../errors.ts';
 import { ping } from '../../../store/database.ts';
-import { type App, errorReplies, securityOf } from '../../route.ts';
+import { type App, errorReplies } from '../../route.ts';
 
 const answerMs = 2_000;
 
@@ -20,7 +20,6 @@ export function readyRoute(app: App, { db, deployments }: Context): void {
       schema: {
         operationId: 'ready',
         tags: ['service'],
-        security: securityOf('none'),
         summary: 'The store and every opened warehouse answer',
         response: { 200: z.object({ status: z.literal('ready') }), ...errorReplies(503) },
       },
