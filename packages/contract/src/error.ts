@@ -63,7 +63,7 @@ export type ErrorCode = keyof typeof errorCodes;
 export const issueSchema = z.object({ path: z.string(), message: z.string() });
 export type Issue = z.infer<typeof issueSchema>;
 
-/** The body of every HTTP error (decisions: HTTP in general). */
+/** The body of every HTTP error (http-api.md). */
 export const errorBodySchema = z.object({
   statusCode: z.int(),
   error: z.string().describe('The reason phrase of the status; on data API routes the message.'),

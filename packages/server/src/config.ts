@@ -22,7 +22,7 @@ export interface Config {
   readonly apiKey: string | undefined;
   /** Signs embed tokens; undefined (embedded store only): one is made and kept in the data folder. */
   readonly secret: string | undefined;
-  /** Stands for `platform` in exact identifiers (decisions: names). */
+  /** Stands for `platform` in exact identifiers (settings.md). */
   readonly brand: string;
   /** The address that clients use, without a trailing slash; undefined: the one listened on, see {@link publicUrlOf}. */
   readonly publicUrl: string | undefined;
@@ -41,7 +41,7 @@ export interface Config {
   readonly languageModelSilenceMs: number;
   /** Text of the language model in one run, in UTF-16 code units. */
   readonly textCharactersMax: number;
-  /** Rows in the `data` of a tool result (decisions 6). */
+  /** Rows in the `data` of a tool result (chat-stream.md). */
   readonly toolRowsMax: number;
   readonly sessionExchangeMs: number;
   readonly tokenLifetimeMs: number;
@@ -52,7 +52,7 @@ export interface Config {
   readonly ephemeralTtlSecondsDefault: number;
 }
 
-/** The limits that no variable sets. Sources: decisions 2 (limits), 4 (sessions), 6 (ephemeral users). */
+/** The limits that no variable sets. They are told in settings.md. */
 const fixed = {
   queryTimeoutMs: 60_000,
   dataRepliesPerUserMax: 5,

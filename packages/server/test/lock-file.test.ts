@@ -1,4 +1,4 @@
-/** A lock file made on one platform has to serve all (decisions on dependencies): `npm ci` must find every platform package. */
+/** A lock file made on one platform has to serve all (docs/decisions/0001): `npm ci` must find every platform package. */
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { z } from 'zod';

@@ -21,7 +21,7 @@ import {
 import { readUntil, settleUntil } from './settle-until.ts';
 import { refusedCall, type Tool, type ToolContext, toToolError } from './tools/tool.ts';
 
-/** Caps on one run (decisions 2). */
+/** Caps on one run (http-api.md). */
 export interface AgentLimits {
   readonly agentTurnsMax: number;
   readonly agentToolCallsMax: number;

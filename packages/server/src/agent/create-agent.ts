@@ -5,7 +5,7 @@ import { ground } from './ground.ts';
 import { createMetaTool } from './tools/meta-tool.ts';
 import { createSqlTool } from './tools/sql-tool.ts';
 
-/** Settings of the agent; `brand` stands for `platform` in its names (decisions 1). */
+/** Settings of the agent; `brand` stands for `platform` in its names (settings.md). */
 export interface AgentSettings extends AgentLimits {
   readonly brand: string;
   /** Rows in the `data` of a tool result. */

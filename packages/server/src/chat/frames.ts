@@ -1,6 +1,6 @@
 /**
  * Messages, agent events and the lines that they become on the wire: pure, and the only place that knows which members a
- * line has, and in which order (decisions 6; recorded examples are the tests' fixtures).
+ * line has, and in which order (chat-stream.md; recorded examples are the tests' fixtures).
  */
 import type { Frame, ToolCall, Usage } from '@inlay/contract/chat.ts';
 import type { AgentEvent } from '../agent/events.ts';

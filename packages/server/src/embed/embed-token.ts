@@ -1,5 +1,5 @@
 /**
- * The embed token: a signed JWT that holds ids only (decisions 3). What its user may see, and whether the session still
+ * The embed token: a signed JWT that holds ids only (http-api.md). What its user may see, and whether the session still
  * stands, is read from the store at every request.
  */
 import { hkdfSync } from 'node:crypto';

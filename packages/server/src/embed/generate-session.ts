@@ -26,7 +26,7 @@ export interface SessionMinter {
 }
 
 /**
- * A new session. Only a hash of the sessionId is kept. All writes are one transaction (decisions 4).
+ * A new session. Only a hash of the sessionId is kept. All writes are one transaction (http-api.md).
  * @throws InlayError FORBIDDEN when the key may not use the deployment; NOT_FOUND when the account has no such deployment
  * or internal user; INVALID_REQUEST, DUPLICATE_NAME and what resolveUser throws.
  */

@@ -67,7 +67,7 @@ export async function redeemSession(dependencies: TokenDependencies, sessionId: 
   return issueToken(dependencies, holderOf(row), now);
 }
 
-/** The next token of the session that `holder` holds one of (decisions 4). */
+/** The next token of the session that `holder` holds one of (http-api.md). */
 export async function renewToken(dependencies: TokenDependencies, holder: TokenHolder): Promise<IssuedToken> {
   return issueToken(dependencies, holder, dependencies.clock());
 }

@@ -1,6 +1,6 @@
 /**
  * The rules between the fields that describe a user, in generate-session and in `sessionSettings` (service.md 4.1 and
- * 4.3, decisions 4 and 6): which may stand together, and which would change what the user may see and are not available.
+ * 4.3, http-api.md): which may stand together, and which would change what the user may see and are not available.
  * Pure: what a call says in, the settings of a user out.
  */
 import type { SessionSettings } from '@inlay/contract/chat.ts';
@@ -84,7 +84,7 @@ export function checkFields(place: Place, body: unknown): void {
   }
 }
 
-/** The user that a generate-session call describes. A new one is persistent (decisions 4). @see readSettings */
+/** The user that a generate-session call describes. A new one is persistent (http-api.md). @see readSettings */
 export function userOfSessionRequest(request: GenerateSessionRequest): UserSettings {
   return readSettings(request, request.userProfile, { kind: 'unchanged' });
 }
@@ -117,7 +117,7 @@ function readSettings(
   return { kind: 'external', externalId, email, userProfile, userAttributes, groups, lifetime };
 }
 
-/** @throws InlayError DUPLICATE_NAME that names each repetition (service.md 4.1 rule 4, decisions 4). */
+/** @throws InlayError DUPLICATE_NAME that names each repetition (service.md 4.1 rule 4, http-api.md). */
 function refuseDuplicates(field: string, names: readonly string[], suffix: string): void {
   const seen = new Set<string>();
   const issues: Issue[] = [];

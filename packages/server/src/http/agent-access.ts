@@ -1,4 +1,4 @@
-/** The agent in a chat path, checked before the body is read (decisions 2, order of checks). */
+/** The agent in a chat path, checked before the body is read (http-api.md, order of checks). */
 import type { FastifyRequest } from 'fastify';
 import type { Kysely } from 'kysely';
 import { z } from 'zod';
@@ -6,7 +6,7 @@ import { type Agent, findAgent } from '../chat/find-agent.ts';
 import type { Schema } from '../store/schema.ts';
 import { requireCaller, requireDeploymentAccess } from './authenticate.ts';
 
-/** The two forms of every chat path; a region stands before it (decisions 6). */
+/** The two forms of every chat path; a region stands before it (chat-stream.md). */
 export const chatPaths = (end: string): readonly string[] => [
   `/api/v1/public/:accountName/agents/:agentId/chat/${end}`,
   `/:cloudRegion/api/v1/public/:accountName/agents/:agentId/chat/${end}`,

@@ -36,7 +36,7 @@ declare module 'fastify' {
     readonly registeredRoutes: readonly RegisteredRoute[];
   }
   interface FastifyContextConfig {
-    /** On data API routes the `error` of an error body holds the message (decisions 7). */
+    /** On data API routes the `error` of an error body holds the message (http-api.md). */
     errorHoldsMessage?: boolean;
   }
 }

@@ -1,4 +1,4 @@
-/** Who calls: the `Authorization` header, looked up in the store at every request (decisions 3). */
+/** Who calls: the `Authorization` header, looked up in the store at every request (http-api.md). */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Kysely, sql } from 'kysely';
 import { deriveEmbedTokenKey, type EmbedTokenKey } from '../embed/embed-token.ts';
@@ -108,7 +108,7 @@ async function authenticateEmbedToken(
 }
 
 /**
- * The hook that sets `request.caller` before anything of the body is read, as the order of checks demands (decisions 2).
+ * The hook that sets `request.caller` before anything of the body is read, as the order of checks demands (http-api.md).
  * @throws InlayError UNAUTHENTICATED; FORBIDDEN when an embed token calls a route for API keys.
  */
 export function authenticationHook(dependencies: AuthenticationDependencies) {

@@ -1,4 +1,4 @@
-/** The deployment in a path, checked before the body is read (decisions 2, order of checks). */
+/** The deployment in a path, checked before the body is read (http-api.md, order of checks). */
 import type { FastifyRequest } from 'fastify';
 import type { Kysely } from 'kysely';
 import { z } from 'zod';

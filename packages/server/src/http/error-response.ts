@@ -54,7 +54,7 @@ export function failureOf(error: unknown): Failure {
   }
 }
 
-/** The body of the reply. `holdsMessage`: `error` holds the message, as on data API routes (decisions 7). */
+/** The body of the reply. `holdsMessage`: `error` holds the message, as on data API routes (http-api.md). */
 export function errorBody(
   { code, message, issues }: Pick<Failure, 'code' | 'message' | 'issues'>,
   requestId: string,

@@ -1,4 +1,4 @@
-/** The branch of the data model that a chat or data call names (decisions 6). */
+/** The branch of the data model that a chat or data call names (chat-stream.md). */
 import type { ChatRequest } from '@inlay/contract/chat.ts';
 import { InlayError } from '../errors.ts';
 import type { Caller } from './authenticate.ts';

@@ -25,7 +25,7 @@ export interface PrincipalDependencies {
 
 /**
  * The `sessionSettings` of a request: those of the body, else those of the header `X-Inlay-Session-Settings`, which holds
- * JSON in base64url (decisions 3); undefined when there are none, and with an embed token, which ignores them. Still to be
+ * JSON in base64url (http-api.md); undefined when there are none, and with an embed token, which ignores them. Still to be
  * checked.
  * @throws InlayError INVALID_REQUEST when the header does not hold JSON.
  */
@@ -72,7 +72,7 @@ export async function resolvePrincipal(
 }
 
 /**
- * For whom the caller asks, without writing anything: an abort identifies the user only (decisions 6). Null when an API
+ * For whom the caller asks, without writing anything: an abort identifies the user only (http-api.md). Null when an API
  * key names nobody, or a user who does not exist, is inactive or has expired.
  * @throws InlayError INVALID_REQUEST, FIELD_NOT_SUPPORTED or DUPLICATE_NAME when the settings are not well-formed.
  */

@@ -7,7 +7,7 @@ import { hashSecret, newSecret } from '../store/secret.ts';
 /** Characters of a key that stay visible, `sk-` among them: enough to tell keys apart, useless for guessing. */
 const prefixCharacters = 9;
 
-/** A new text for an API key: `sk-` and 256 random bits (decisions 3). */
+/** A new text for an API key: `sk-` and 256 random bits (http-api.md). */
 export function newApiKey(): string {
   return newSecret('sk-');
 }

@@ -21,7 +21,7 @@ const applyLock = 8_046_110;
  * right taken out of the file is gone.
  * @throws ConfigError with the problems of the first step that has some, one line each: an attribute cannot change type; an id of a
  * deployment or agent is another account's; an unknown group, attribute or deployment; a value or default that does not fit
- * its type; a username or address that another internal user has (they share one name space, decisions 4).
+ * its type; a username or address that another internal user has (they share one name space, http-api.md).
  */
 export async function applyInstallation(db: Kysely<Schema>, installation: Installation): Promise<Applied> {
   return db.transaction().execute(async (transaction) => {

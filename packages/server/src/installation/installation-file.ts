@@ -206,7 +206,7 @@ function* findDuplicates(installation: Installation): Generator<Problem> {
         user.userAttributes.map(({ name }, at) => ({ key: name, place: [...place, 'userAttributes', at, 'name'] })),
       );
     }
-    // A username that is another's address would make `internalId` ambiguous (decisions 4). One's own may be the same.
+    // A username that is another's address would make `internalId` ambiguous (http-api.md). One's own may be the same.
     yield* twice(
       account.internalUsers.flatMap(({ username, email }, number) => {
         const place = ['accounts', index, 'internalUsers', number];

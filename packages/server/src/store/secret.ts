@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 
 /**
- * A new secret: `prefix` and 43 characters of base64url, which carry 256 random bits (decisions: API keys).
+ * A new secret: `prefix` and 43 characters of base64url, which carry 256 random bits (http-api.md).
  * So long a secret needs no slow hash: it cannot be guessed.
  */
 export function newSecret(prefix: string): string {

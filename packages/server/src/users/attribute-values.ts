@@ -23,7 +23,7 @@ export function isValueOfType(type: AttributeType, value: AttributeValue): boole
 
 /**
  * The value that the text of a definition's default stands for: itself, decimal text, `true` or `false`, or JSON text of
- * an array (decisions 4). Undefined when the text does not stand for a value of `type`.
+ * an array (http-api.md). Undefined when the text does not stand for a value of `type`.
  */
 export function parseDefaultValue(type: AttributeType, text: string): AttributeValue | undefined {
   switch (type) {

@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Schema } from '../store/schema.ts';
 
 /**
- * The id of the active internal user whose username or email address is `internalId`, whatever its case (decisions 4);
+ * The id of the active internal user whose username or email address is `internalId`, whatever its case (http-api.md);
  * null when there is none. Should the one name space of both ever hold two, neither is meant.
  */
 export async function findInternalUser(

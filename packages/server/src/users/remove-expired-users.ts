@@ -1,4 +1,4 @@
-/** The end of ephemeral users: refused at their instant, and soon after removed with all that was theirs (decisions 6). */
+/** The end of ephemeral users: refused at their instant, and soon after removed with all that was theirs (http-api.md). */
 import { type Kysely, sql } from 'kysely';
 import type { Schema } from '../store/schema.ts';
 

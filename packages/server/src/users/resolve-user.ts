@@ -21,7 +21,7 @@ import {
 } from './user-rights.ts';
 
 /**
- * How long a user lives (decisions 6). `unchanged`: a new one is persistent, one that exists keeps its end.
+ * How long a user lives (http-api.md). `unchanged`: a new one is persistent, one that exists keeps its end.
  * `persistent`: also one that exists. `ephemeral`: a new one ends `ttlSeconds` from now; one that exists ends at the
  * earlier of its end and that; a persistent user stays persistent.
  */

@@ -21,7 +21,7 @@ interface SubjectRow {
 
 /**
  * The subject of `principal` at the instant `now`: tenant-wide group names and attribute values; the default of a
- * definition stands only where no value was ever stored, and an explicit null stays null (decisions 4). An attribute
+ * definition stands only where no value was ever stored, and an explicit null stays null (http-api.md). An attribute
  * without value and default is absent. One query.
  * @throws InlayError UNAUTHENTICATED when the user is gone, inactive or expired, or the session has ended or its API key
  * was revoked.

@@ -42,7 +42,7 @@ export function catalogueColumns(accountId: number, rights: NamedRights): RawBui
 }
 
 /**
- * The ids for the names (service.md 4.1 rules 3 and 6; decisions 4).
+ * The ids for the names (service.md 4.1 rules 3 and 6; http-api.md).
  * @throws InlayError USER_ATTRIBUTES_NOT_FOUND, GROUPS_NOT_FOUND or ATTRIBUTE_TYPE_MISMATCH, in this order.
  */
 export function resolveRights(named: NamedRights, catalogue: CatalogueEntries): Rights {

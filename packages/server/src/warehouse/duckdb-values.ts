@@ -1,4 +1,4 @@
-/** DuckDB's values → cells of the wire (decisions, chat: numbers where exact, else strings; times as ISO 8601). */
+/** DuckDB's values → cells of the wire (chat-stream.md: numbers where exact, else strings; times as ISO 8601). */
 import {
   DuckDBDateValue,
   DuckDBDecimalValue,

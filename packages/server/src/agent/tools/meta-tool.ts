@@ -1,4 +1,4 @@
-/** The tool `<brand>Meta`: searches what of the data model the user may see (service.md 2.7, decisions 6). */
+/** The tool `<brand>Meta`: searches what of the data model the user may see (service.md 2.7, chat-stream.md). */
 import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/metadata.ts';
 import { z } from 'zod';
 import { searchMetadata } from '../../query/read-metadata.ts';

@@ -76,7 +76,7 @@ export function refusedCall(input: string, error: InlayError): PreparedCall {
   return { input: JSON.stringify(input.slice(0, inputCharactersMax)), run: () => Promise.reject(error) };
 }
 
-/** What a failed tool says to the stream and the language model (decisions 6, rule 5). */
+/** What a failed tool says to the stream and the language model (chat-stream.md). */
 export interface ToolError {
   readonly error: { readonly code: ErrorCode; readonly message: string; readonly hint: string };
 }

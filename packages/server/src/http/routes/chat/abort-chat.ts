@@ -7,7 +7,7 @@ import { requireCaller } from '../../authenticate.ts';
 import { identifyPrincipal, sessionSettingsOf } from '../../resolve-principal.ts';
 import { type App, errorReplies } from '../../route.ts';
 
-/** POST …/chat/stream-chat-state/abort (service.md 4.4) and …/chat/abort (decisions 6): stops what the agent does. */
+/** POST …/chat/stream-chat-state/abort (service.md 4.4) and …/chat/abort (chat-stream.md): stops what the agent does. */
 export function abortChatRoute(app: App, context: Context): void {
   const { db, clock, config, runs } = context;
   const access = createAgentAccess(context);

@@ -13,7 +13,7 @@ import { requireDefaultBranch } from '../../require-default-branch.ts';
 import { resolvePrincipal, sessionSettingsOf } from '../../resolve-principal.ts';
 import { type App, errorReplies } from '../../route.ts';
 
-/** POST /api/v1/deployments/{deploymentId}/cubesql: the rows of a semantic query, as the caller's user (decisions 7). */
+/** POST /api/v1/deployments/{deploymentId}/cubesql: the rows of a semantic query, as the caller's user (http-api.md). */
 export function cubeSqlRoute(app: App, context: Context): void {
   const { db, clock, config, deployments, log } = context;
   const { queryTimeoutMs } = config;

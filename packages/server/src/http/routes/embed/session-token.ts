@@ -7,7 +7,7 @@ import { type App, errorReplies, securityOf } from '../../route.ts';
 
 /**
  * POST /api/v1/embed/session/token: a sessionId for its first token, or without a body a token for the next one of its
- * session (decisions 4). The credential is in the body or the header, so that the route itself looks at it.
+ * session (http-api.md). The credential is in the body or the header, so that the route itself looks at it.
  */
 export function sessionTokenRoute(app: App, context: Context): void {
   const { db, clock, config } = context;
