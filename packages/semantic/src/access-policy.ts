@@ -2,17 +2,18 @@
  * Access policies: which members a subject may name, and which rows of a relation a query over some of them may reach.
  * Everything fails closed: no entry, no attribute, a value of another type – no rows.
  */
-import type {
-  CubeMember,
-  DataModel,
-  MemberType,
-  Policy,
-  PolicyEntry,
-  PolicyFilter,
-  PolicyOperator,
-  PolicyValue,
-  Relation,
-  RelationMember,
+import {
+  type CubeMember,
+  type DataModel,
+  type MemberType,
+  type Policy,
+  type PolicyEntry,
+  type PolicyFilter,
+  type PolicyOperator,
+  type PolicyValue,
+  policyOperators,
+  type Relation,
+  type RelationMember,
 } from './data-model.ts';
 import { parseTime } from './parse-time.ts';
 import type { Json, Subject } from './subject.ts';
@@ -32,13 +33,18 @@ export type RowFilter =
 
 const noRows: RowFilter = { kind: 'or', filters: [] };
 
-/** An entry that grants all rows matches a customer-chosen group name only if it says so (decisions, generate-session). */
+/** An entry that grants all rows matches a customer-chosen group name only if it says so: it might be anybody's name. */
 const matches = (entry: PolicyEntry, subject: Subject): boolean =>
   (entry.rowFilter !== null || !subject.isEmbedTenantScope || entry.matchesEmbedTenants) &&
   entry.groups.some((group) => group === '*' || subject.groups.includes(group));
 
-/** Whether the subject may name this member of this relation. Non-public ones do not exist for anybody. */
-export function isVisible(model: DataModel, relation: Relation, member: RelationMember, subject: Subject): boolean {
+/** The members of a relation that the subject may name. Without any the relation does not exist for that subject. */
+export function visibleMembers(model: DataModel, relation: Relation, subject: Subject): readonly RelationMember[] {
+  return [...relation.members.values()].filter((member) => isVisible(model, relation, member, subject));
+}
+
+/** Non-public members do not exist for anybody. */
+function isVisible(model: DataModel, relation: Relation, member: RelationMember, subject: Subject): boolean {
   if (!relation.isPublic || !member.isPublic) return false;
   const grants = (policy: Policy, name: string) =>
     policy.entries.some((entry) => matches(entry, subject) && entry.members.has(name));
@@ -83,7 +89,8 @@ function bindFilter(
   const { member, operator } = filter;
   const type = dimensions(member)?.type;
   if (type === undefined) return noRows;
-  if (operator === 'set' || operator === 'notSet') return { kind: 'compare', member, operator, values: [] };
+  const takes = policyOperators[operator];
+  if (takes === 'none') return { kind: 'compare', member, operator, values: [] };
   const values: BoundValue[] = [];
   for (const value of filter.values) {
     for (const item of readValue(value, subject)) {
@@ -92,8 +99,7 @@ function bindFilter(
       values.push(bound);
     }
   }
-  const isOneValue = operator === 'gt' || operator === 'gte' || operator === 'lt' || operator === 'lte';
-  if (values.length === 0 || (isOneValue && values.length > 1)) return noRows;
+  if (values.length === 0 || (takes === 'one' && values.length > 1)) return noRows;
   return { kind: 'compare', member, operator, values };
 }
 

@@ -1,26 +1,20 @@
 /** Builds an access policy from its YAML. Whatever is not understood is an error: a policy is never half applied. */
-import type { MemberType, Policy, PolicyEntry, PolicyFilter, PolicyOperator, PolicyValue } from './data-model.ts';
+import {
+  type MemberType,
+  type Policy,
+  type PolicyEntry,
+  type PolicyFilter,
+  type PolicyOperator,
+  type PolicyValue,
+  policyOperators,
+} from './data-model.ts';
 import type { PolicyEntryFile, PolicyFilterFile } from './model-file.ts';
 import type { Report } from './report.ts';
 
-/** How many values an operator takes. */
-const operators: Readonly<Record<PolicyOperator, 'many' | 'one' | 'none'>> = {
-  equals: 'many',
-  notEquals: 'many',
-  contains: 'many',
-  notContains: 'many',
-  startsWith: 'many',
-  endsWith: 'many',
-  gt: 'one',
-  gte: 'one',
-  lt: 'one',
-  lte: 'one',
-  set: 'none',
-  notSet: 'none',
-};
-const isOperator = (name: string): name is PolicyOperator => Object.hasOwn(operators, name);
+const isOperator = (name: string): name is PolicyOperator => Object.hasOwn(policyOperators, name);
 
 /**
+ * Builds a policy; null where there is none. What is wrong goes to `report`; the policy returned must then not be used.
  * @param relation the name of the cube or view that the policy stands on
  * @param dimensions the dimensions that filters may name, with their types
  * @param members every member that `includes` and `excludes` may name
@@ -89,7 +83,7 @@ function buildFilter(
   const operator = isOperator(file.operator) ? file.operator : 'equals';
   if (!isOperator(file.operator)) report([...path, 'operator'], `operator "${file.operator}" is not supported`);
   const texts = typeof file.values === 'string' ? [file.values] : (file.values ?? []);
-  const takes = operators[operator];
+  const takes = policyOperators[operator];
   if (takes === 'none' ? texts.length > 0 : takes === 'one' ? texts.length !== 1 : texts.length === 0) {
     report(
       [...path, 'values'],

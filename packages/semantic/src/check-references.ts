@@ -17,7 +17,7 @@ interface Reach {
 /** Finds the reach of a member, or a sentence that says why it has none. */
 export type ReachOf = (cube: string, member: string) => Reach | string;
 
-/** Each member is looked into once, however many refer to it. The cubes may still be added to. */
+/** Each member of these cubes is looked into once, however many refer to it. */
 export function reachOfMembers(cubes: ReadonlyMap<string, Cube>): ReachOf {
   const known = new Map<string, Reach>();
   const find = (cube: string, name: string, way: ReadonlySet<string>): Reach | string => {

@@ -1,3 +1,5 @@
+/** Names for hints: what was meant, and how to write it. */
+
 /** A hint such as `Closest: channel, channels`: the names most like a name that was not found; empty when none is. */
 export function closestNames(name: string, candidates: readonly string[]): string {
   const wanted = name.toLowerCase().slice(0, 64);
@@ -10,7 +12,7 @@ export function closestNames(name: string, candidates: readonly string[]): strin
 }
 
 /** A name as it has to be written in SQL: one with capitals needs quotes, or it is read in small letters. */
-const asWritten = (name: string): string => (/^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name}"`);
+export const asWritten = (name: string): string => (/^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name}"`);
 
 /** The number of edits from one to the other; a name that holds the other counts as near. */
 function nearness(wanted: string, candidate: string): number {

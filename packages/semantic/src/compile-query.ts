@@ -32,7 +32,10 @@ export interface CompiledQuery {
   readonly columns: readonly string[];
 }
 
-/** @throws SemanticError QUERY_NOT_PLANNABLE when the data model does not allow a right answer */
+/**
+ * Compiles a query that was resolved for the same model and subject.
+ * @throws SemanticError QUERY_NOT_PLANNABLE when the data model does not allow a right answer
+ */
 export function compileQuery(
   query: ResolvedQuery,
   model: DataModel,

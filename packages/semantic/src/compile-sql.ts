@@ -6,7 +6,10 @@ import { parseSql } from './parse-sql.ts';
 import { resolveQuery } from './resolve-query.ts';
 import type { Subject } from './subject.ts';
 
-/** @throws SemanticError with what is wrong and a hint */
+/**
+ * Compiles one SELECT as this subject may ask it.
+ * @throws SemanticError with what is wrong and a hint
+ */
 export function compileSql(sql: string, model: DataModel, subject: Subject, dialect: Dialect): CompiledQuery {
   return compileQuery(resolveQuery(parseSql(sql), model, subject), model, subject, dialect);
 }

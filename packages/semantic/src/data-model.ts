@@ -52,7 +52,10 @@ export interface CalculatedMeasure extends MemberBase {
   readonly sql: SqlTemplate;
 }
 
+/** A member that is a figure for a group of rows. */
 export type Measure = AggregateMeasure | CalculatedMeasure;
+
+/** A member as its cube declares it. */
 export type CubeMember = Dimension | Measure;
 
 /** A join from the cube that declares it to `target`. */
@@ -62,6 +65,7 @@ export interface Join {
   readonly sql: SqlTemplate;
 }
 
+/** A table with joins, dimensions and measures. */
 export interface Cube {
   readonly name: string;
   /** Trusted SQL of the model's author: a table name, or a query in parentheses. */
@@ -99,6 +103,7 @@ export interface Relation {
   readonly policy: Policy | null;
 }
 
+/** A whole data model. */
 export interface DataModel {
   readonly cubes: ReadonlyMap<string, Cube>;
   /** Views and cubes by name: they share one name space. */
@@ -113,19 +118,24 @@ export type PolicyValue =
   | { readonly kind: 'groups' }
   | { readonly kind: 'embedTenantName' };
 
-export type PolicyOperator =
-  | 'equals'
-  | 'notEquals'
-  | 'contains'
-  | 'notContains'
-  | 'startsWith'
-  | 'endsWith'
-  | 'gt'
-  | 'gte'
-  | 'lt'
-  | 'lte'
-  | 'set'
-  | 'notSet';
+/** The operators of policy filters, with how many values each takes. */
+export const policyOperators = {
+  equals: 'many',
+  notEquals: 'many',
+  contains: 'many',
+  notContains: 'many',
+  startsWith: 'many',
+  endsWith: 'many',
+  gt: 'one',
+  gte: 'one',
+  lt: 'one',
+  lte: 'one',
+  set: 'none',
+  notSet: 'none',
+} as const satisfies Readonly<Record<string, 'many' | 'one' | 'none'>>;
+
+/** An operator of a policy filter. */
+export type PolicyOperator = keyof typeof policyOperators;
 
 /** A row filter as written. `member` is a dimension of the relation that the policy stands on. */
 export type PolicyFilter =
@@ -137,6 +147,7 @@ export type PolicyFilter =
       readonly values: readonly PolicyValue[];
     };
 
+/** One entry of a policy: whom it is for, and what it grants them. */
 export interface PolicyEntry {
   /** Group names; `*` is everyone. */
   readonly groups: readonly string[];

@@ -1,7 +1,7 @@
 /** Expressions and SQL fragments of the model → SQL text of a dialect. Values are bound, never written into the text. */
-import type { BoundValue, RowFilter } from './access-policy.ts';
-import type { CubeMember, Dimension, MemberType, SqlTemplate } from './data-model.ts';
-import type { Dialect } from './dialects/dialect.ts';
+import type { BoundValue } from './access-policy.ts';
+import type { Dimension, MemberType, SqlTemplate } from './data-model.ts';
+import type { Dialect, ParameterType } from './dialects/dialect.ts';
 import type { JoinTree, NodePath } from './join-tree.ts';
 import type { ResolvedExpression } from './resolved-expression.ts';
 import { SemanticError } from './semantic-error.ts';
@@ -12,35 +12,41 @@ export type Parameter = string | number | bigint | boolean;
 /** Collects the bound values of one query. Parameters are numbered, so pieces of SQL may be put together in any order. */
 export interface Binder {
   readonly parameters: readonly Parameter[];
+  /** The placeholder of a value that stands for, or is compared with, a value of `type`. */
   bind(value: BoundValue, type: MemberType): string;
 }
 
+/** A binder without values. */
 export function createBinder(dialect: Dialect): Binder {
   const parameters: Parameter[] = [];
   const placeholders = new Map<string, string>();
   return {
     parameters,
     bind(value, type) {
-      const isInteger = typeof value === 'bigint' || Number.isSafeInteger(value);
-      const kind = isInteger
-        ? 'integer'
-        : typeof value === 'number'
-          ? 'double'
-          : typeof value === 'boolean'
-            ? 'boolean'
-            : type === 'time'
-              ? 'time'
-              : 'string';
+      const parameterType = parameterTypeOf(value, type);
       // The same value bound twice is one parameter: the text of an expression is then the same wherever it stands.
-      const key = `${kind} ${value}`;
+      const key = `${parameterType} ${value}`;
       const known = placeholders.get(key);
       if (known !== undefined) return known;
-      parameters.push(isInteger ? BigInt(value) : value);
-      const placeholder = dialect.placeholder(parameters.length, kind);
+      parameters.push(parameterType === 'integer' ? BigInt(value) : value);
+      const placeholder = dialect.placeholder(parameters.length, parameterType);
       placeholders.set(key, placeholder);
       return placeholder;
     },
   };
+}
+
+function parameterTypeOf(value: BoundValue, type: MemberType): ParameterType {
+  switch (typeof value) {
+    case 'bigint':
+      return 'integer';
+    case 'number':
+      return Number.isSafeInteger(value) ? 'integer' : 'double';
+    case 'boolean':
+      return 'boolean';
+    case 'string':
+      return type === 'time' ? 'time' : 'string';
+  }
 }
 
 /** Where SQL is being emitted: over which tree, for whom, and which nodes it has come to need. */
@@ -138,53 +144,5 @@ export function emitExpression(
     case 'dimension':
     case 'measure':
       throw new SemanticError('QUERY_NOT_PLANNABLE', `${expression.member.name} cannot stand here.`);
-  }
-}
-
-/** The SQL of a row filter. `column` gives the SQL and type of the dimension that a condition names. */
-export function emitRowFilter(
-  filter: RowFilter,
-  binder: Binder,
-  column: (member: string) => { readonly sql: string; readonly type: CubeMember['type'] },
-): string {
-  if (filter.kind !== 'compare') {
-    if (filter.filters.length === 0) return filter.kind === 'and' ? 'TRUE' : 'FALSE';
-    const parts = filter.filters.map((it) => emitRowFilter(it, binder, column));
-    if (parts.length === 1) return parts.join('');
-    return `(${parts.join(filter.kind === 'and' ? ' AND ' : ' OR ')})`;
-  }
-  const { sql, type } = column(filter.member);
-  // Bound only where it is used: a parameter that the text does not name is an error.
-  const values = () => filter.values.map((value) => binder.bind(value, type)).join(', ');
-  const like = (pattern: (value: string) => string) =>
-    filter.values.map((value) => {
-      const escaped = String(value).replaceAll(/[\\%_]/g, (character) => `\\${character}`);
-      return `CAST(${sql} AS VARCHAR) ILIKE ${binder.bind(pattern(escaped), 'string')} ESCAPE '\\'`;
-    });
-  switch (filter.operator) {
-    case 'equals':
-      return `(${sql} IN (${values()}))`;
-    case 'notEquals':
-      return `(${sql} NOT IN (${values()}) OR ${sql} IS NULL)`;
-    case 'contains':
-      return `(${like((value) => `%${value}%`).join(' OR ')})`;
-    case 'notContains':
-      return `(NOT (${like((value) => `%${value}%`).join(' OR ')}) OR ${sql} IS NULL)`;
-    case 'startsWith':
-      return `(${like((value) => `${value}%`).join(' OR ')})`;
-    case 'endsWith':
-      return `(${like((value) => `%${value}`).join(' OR ')})`;
-    case 'gt':
-      return `(${sql} > ${values()})`;
-    case 'gte':
-      return `(${sql} >= ${values()})`;
-    case 'lt':
-      return `(${sql} < ${values()})`;
-    case 'lte':
-      return `(${sql} <= ${values()})`;
-    case 'set':
-      return `(${sql} IS NOT NULL)`;
-    case 'notSet':
-      return `(${sql} IS NULL)`;
   }
 }

@@ -1,7 +1,7 @@
 /** Row filters in SQL: a cube's own in the leaf that stands for the cube, a view's on the joined row. */
-import { rowFilter } from './access-policy.ts';
-import type { CubeMember } from './data-model.ts';
-import { type EmitScope, emitDimension, emitRowFilter } from './emit-expression.ts';
+import { type RowFilter, rowFilter } from './access-policy.ts';
+import type { CubeMember, MemberType } from './data-model.ts';
+import { type Binder, type EmitScope, emitDimension } from './emit-expression.ts';
 import { type NodePath, pathOf } from './join-tree.ts';
 import type { ResolvedQuery } from './resolve-query.ts';
 import { SemanticError } from './semantic-error.ts';
@@ -43,4 +43,52 @@ export function emitViewFilter(query: ResolvedQuery, subject: Subject, scope: Em
 function column(member: CubeMember | undefined, path: NodePath, scope: EmitScope) {
   if (member?.kind !== 'dimension') throw new Error('a row filter names no dimension');
   return { sql: emitDimension(member, path, scope), type: member.type };
+}
+
+/** The SQL of a row filter. `columnOf` gives the SQL and type of the dimension that a condition names. */
+function emitRowFilter(
+  filter: RowFilter,
+  binder: Binder,
+  columnOf: (member: string) => { readonly sql: string; readonly type: MemberType },
+): string {
+  if (filter.kind !== 'compare') {
+    if (filter.filters.length === 0) return filter.kind === 'and' ? 'TRUE' : 'FALSE';
+    const parts = filter.filters.map((it) => emitRowFilter(it, binder, columnOf));
+    if (parts.length === 1) return parts.join('');
+    return `(${parts.join(filter.kind === 'and' ? ' AND ' : ' OR ')})`;
+  }
+  const { sql, type } = columnOf(filter.member);
+  // Bound only where it is used: a parameter that the text does not name is an error.
+  const values = () => filter.values.map((value) => binder.bind(value, type)).join(', ');
+  const like = (pattern: (value: string) => string) =>
+    filter.values.map((value) => {
+      const escaped = String(value).replaceAll(/[\\%_]/g, (character) => `\\${character}`);
+      return `CAST(${sql} AS VARCHAR) ILIKE ${binder.bind(pattern(escaped), 'string')} ESCAPE '\\'`;
+    });
+  switch (filter.operator) {
+    case 'equals':
+      return `(${sql} IN (${values()}))`;
+    case 'notEquals':
+      return `(${sql} NOT IN (${values()}) OR ${sql} IS NULL)`;
+    case 'contains':
+      return `(${like((value) => `%${value}%`).join(' OR ')})`;
+    case 'notContains':
+      return `(NOT (${like((value) => `%${value}%`).join(' OR ')}) OR ${sql} IS NULL)`;
+    case 'startsWith':
+      return `(${like((value) => `${value}%`).join(' OR ')})`;
+    case 'endsWith':
+      return `(${like((value) => `%${value}`).join(' OR ')})`;
+    case 'gt':
+      return `(${sql} > ${values()})`;
+    case 'gte':
+      return `(${sql} >= ${values()})`;
+    case 'lt':
+      return `(${sql} < ${values()})`;
+    case 'lte':
+      return `(${sql} <= ${values()})`;
+    case 'set':
+      return `(${sql} IS NOT NULL)`;
+    case 'notSet':
+      return `(${sql} IS NULL)`;
+  }
 }

@@ -8,6 +8,7 @@ import { SemanticError } from './semantic-error.ts';
 /** A node's path: cube names from the root, joined by dots. */
 export type NodePath = string;
 
+/** The path of a node from the cube names that lead to it. */
 export const pathOf = (names: readonly string[]): NodePath => names.join('.');
 const lastOf = (path: NodePath): string => path.slice(path.lastIndexOf('.') + 1);
 const parentOf = (path: NodePath): NodePath | null =>
@@ -15,6 +16,7 @@ const parentOf = (path: NodePath): NodePath | null =>
 
 const isWithin = (path: NodePath, ancestor: NodePath) => path === ancestor || path.startsWith(`${ancestor}.`);
 
+/** The tree of one relation: its nodes, how they are joined, and which joins repeat rows. */
 export interface JoinTree {
   readonly root: NodePath;
   cube(path: NodePath): Cube;
@@ -39,6 +41,7 @@ export interface JoinTree {
   isMultiplied(path: NodePath, nodes: readonly NodePath[]): boolean;
 }
 
+/** The tree of a relation of the model. Its methods throw on paths that no declared joins lead along. */
 export function joinTree(model: DataModel, relation: Relation): JoinTree {
   const declared = new Set(relation.paths.flatMap((path) => path.map((_, index) => pathOf(path.slice(0, index + 1)))));
   const cube = (path: NodePath): Cube => {

@@ -58,8 +58,8 @@ export function loadDataModel(files: readonly ModelFile[]): DataModel | { readon
   );
   const cubes = new Map<string, Cube>();
   const relations = new Map<string, Relation>();
-  const reach = reachOfMembers(cubes);
   for (const { file, report } of cubeEntries.values()) cubes.set(file.name, buildCube(file, names, report));
+  const reach = reachOfMembers(cubes);
   for (const { file, report } of cubeEntries.values()) checkReferences(file, cubes, reach, report);
   for (const { file, report } of viewEntries.values()) relations.set(file.name, buildView(file, cubes, report));
   for (const { file } of cubeEntries.values()) {

@@ -1,3 +1,5 @@
+/** What one user may see of a data model, as plain values. */
+
 /** A measure, dimension or segment as one user may see it. `name` is `relation.member`. */
 export interface MemberMetadata {
   readonly name: string;

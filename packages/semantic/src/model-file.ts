@@ -131,6 +131,10 @@ const view = z.strictObject({
 
 /** One model file: any number of cubes and views. */
 export const modelFileSchema = z.strictObject({ cubes: z.array(cube).optional(), views: z.array(view).optional() });
+
+/** A cube as written. */
 export type CubeFile = z.infer<typeof cube>;
+/** A view as written. */
 export type ViewFile = z.infer<typeof view>;
+/** An entry of an access policy as written. */
 export type PolicyEntryFile = z.infer<typeof policyEntry>;

@@ -2,15 +2,16 @@
  * A parsed query + the data model as one subject sees it → a resolved query: every name a member, every type checked.
  * A member that the subject may not see is told exactly as one that does not exist.
  */
-import { isVisible } from './access-policy.ts';
+import { visibleMembers } from './access-policy.ts';
 import { checkExpression, requireBoolean } from './check-expression.ts';
-import { closestNames } from './closest-names.ts';
+import { asWritten, closestNames } from './closest-names.ts';
 import type { DataModel, Relation, RelationMember } from './data-model.ts';
 import { contains, numberExpressions, partsOf, type ResolvedExpression } from './resolved-expression.ts';
 import { SemanticError } from './semantic-error.ts';
 import type { AggregateFunction, NamedExpression, SemanticQuery } from './semantic-query.ts';
 import type { Subject } from './subject.ts';
 
+/** A query over one relation, of which every name is a member that the asking user may see. */
 export interface ResolvedQuery {
   readonly relation: Relation;
   /** The members that the query takes, by name. */
@@ -30,7 +31,10 @@ export interface ResolvedQuery {
   readonly offset: number | null;
 }
 
-/** @throws SemanticError that says what cannot be resolved, with the closest names as hint */
+/**
+ * Resolves the names of a query and checks its types and clauses.
+ * @throws SemanticError that says what cannot be resolved, with the closest names as hint
+ */
 export function resolveQuery(query: SemanticQuery, model: DataModel, subject: Subject): ResolvedQuery {
   const { relation, visible } = findRelation(query, model, subject);
   const taken = new Map<string, RelationMember>();
@@ -121,12 +125,14 @@ interface Scope {
 }
 
 function findRelation(query: SemanticQuery, model: DataModel, subject: Subject) {
-  const visibleOf = (relation: Relation) =>
-    new Map([...relation.members].filter(([, member]) => isVisible(model, relation, member, subject)));
   const relation = model.relations.get(query.relation.name);
-  const visible = relation === undefined ? null : visibleOf(relation);
-  if (relation !== undefined && visible !== null && visible.size > 0) return { relation, visible };
-  const others = [...model.relations.values()].filter((other) => visibleOf(other).size > 0).map(({ name }) => name);
+  const members = relation === undefined ? [] : visibleMembers(model, relation, subject);
+  if (relation !== undefined && members.length > 0) {
+    return { relation, visible: new Map(members.map((member) => [member.name, member])) };
+  }
+  const others = [...model.relations.values()]
+    .filter((other) => visibleMembers(model, other, subject).length > 0)
+    .map(({ name }) => name);
   throw new SemanticError(
     'RELATION_NOT_FOUND',
     `No view or cube "${query.relation.name}".`,
@@ -136,7 +142,11 @@ function findRelation(query: SemanticQuery, model: DataModel, subject: Subject) 
 
 function findMember(scope: Scope, qualifier: string | null, name: string): RelationMember {
   if (qualifier !== null && qualifier !== scope.tableName) {
-    throw new SemanticError('RELATION_NOT_FOUND', `No table "${qualifier}" in FROM.`, `Closest: ${scope.tableName}`);
+    throw new SemanticError(
+      'RELATION_NOT_FOUND',
+      `No table "${qualifier}" in FROM.`,
+      `Closest: ${asWritten(scope.tableName)}`,
+    );
   }
   const member = scope.visible.get(name);
   if (member === undefined) {
@@ -156,8 +166,7 @@ function resolveNames(expression: NamedExpression, scope: Scope): ResolvedExpres
     case 'column': {
       const member = findMember(scope, expression.qualifier, expression.name);
       if (member.member.kind === 'measure') {
-        const { name } = expression;
-        throw new SemanticError('MEASURE_MISUSED', `${name} is a measure.`, `Write MEASURE(${name}).`);
+        throw new SemanticError('MEASURE_MISUSED', `${member.name} is a measure.`, writeMeasure(member));
       }
       return { kind: 'dimension', member, location: expression.location };
     }
@@ -201,10 +210,10 @@ function resolveNames(expression: NamedExpression, scope: Scope): ResolvedExpres
 function resolveAggregate(aggregate: NamedExpression & { kind: 'aggregate' }, scope: Scope): ResolvedExpression {
   const { function: name, column, isDistinct, location } = aggregate;
   if (column === null) {
-    const counts = [...scope.visible.values()].filter(
+    const count = [...scope.visible.values()].find(
       ({ member }) => member.kind === 'measure' && member.aggregation === 'count',
     );
-    const hint = counts.length > 0 ? `Write MEASURE(${counts[0]?.name}).` : '';
+    const hint = count === undefined ? '' : writeMeasure(count);
     throw new SemanticError('MEASURE_MISUSED', 'COUNT(*) does not say what is counted.', hint);
   }
   const member = findMember(scope, column.qualifier, column.name);
@@ -222,17 +231,23 @@ function resolveAggregate(aggregate: NamedExpression & { kind: 'aggregate' }, sc
     name === 'measure' ? !isDistinct : name === wanted && isDistinct === (aggregation === 'count_distinct');
   if (!isMatch) {
     const asked = `${name.toUpperCase()}${isDistinct ? ' DISTINCT' : ''}`;
-    throw new SemanticError('MEASURE_MISUSED', `${column.name} is not a ${asked}.`, `Write MEASURE(${column.name}).`);
+    throw new SemanticError('MEASURE_MISUSED', `${column.name} is not a ${asked}.`, writeMeasure(member));
   }
   return { kind: 'measure', member, location };
 }
+
+const writeMeasure = ({ name }: RelationMember): string => `Write MEASURE(${asWritten(name)}).`;
 
 /** Every dimension of a grouped query stands within an expression that is grouped by. */
 function requireGrouped(expression: ResolvedExpression, isKey: (part: ResolvedExpression) => boolean): void {
   if (isKey(expression)) return;
   if (expression.kind === 'dimension') {
     const { name } = expression.member;
-    throw new SemanticError('GROUP_BY_REQUIRED', `${name} has to be grouped by.`, `Add ${name} to GROUP BY.`);
+    throw new SemanticError(
+      'GROUP_BY_REQUIRED',
+      `${name} has to be grouped by.`,
+      `Add ${asWritten(name)} to GROUP BY.`,
+    );
   }
   for (const part of partsOf(expression)) requireGrouped(part, isKey);
 }

@@ -8,6 +8,7 @@ export type ResolvedLeaf =
   | { readonly kind: 'measure'; readonly member: RelationMember; readonly location: Location }
   | { readonly kind: 'time'; readonly value: string; readonly location: Location };
 
+/** An expression whose names are members. */
 export type ResolvedExpression = Expression<ResolvedLeaf>;
 
 /** The expressions directly inside an expression. */

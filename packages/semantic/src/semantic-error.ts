@@ -1,3 +1,5 @@
+/** The one error of this package. */
+
 /** The codes that this package raises; the wire's list of codes holds each of them with its HTTP status. */
 export type SemanticErrorCode =
   | 'SQL_INVALID'

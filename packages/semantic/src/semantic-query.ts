@@ -6,7 +6,9 @@
 /** Where something stands in the SQL text: a character offset. Only for messages. */
 export type Location = number;
 
+/** Compares two values of one type. */
 export type ComparisonOperator = '=' | '<>' | '<' | '<=' | '>' | '>=';
+/** Combines two numbers. */
 export type ArithmeticOperator = '+' | '-' | '*' | '/';
 /** The scalar functions that semantic SQL allows, with how many arguments they take. */
 export const scalarFunctions = {
@@ -17,10 +19,15 @@ export const scalarFunctions = {
   round: [1, 2],
   abs: [1, 1],
 } as const satisfies Record<string, readonly [min: number, max: number]>;
+/** A function of one row's values. */
 export type ScalarFunction = keyof typeof scalarFunctions;
+/** The aggregates that may be written around a measure: `measure` around any, another where it is the measure's own. */
 export const aggregateFunctions = ['measure', 'sum', 'avg', 'min', 'max', 'count'] as const;
+/** An aggregate as written. */
 export type AggregateFunction = (typeof aggregateFunctions)[number];
+/** The units that `date_trunc` knows. */
 export const granularities = ['second', 'minute', 'hour', 'day', 'week', 'month', 'quarter', 'year'] as const;
+/** A unit of `date_trunc`. */
 export type Granularity = (typeof granularities)[number];
 
 /** An expression. `Leaf` says what stands for members: names when parsed, members when resolved. */
@@ -110,14 +117,17 @@ export type NameLeaf =
       readonly location: Location;
     };
 
+/** An expression as parsed. */
 export type NamedExpression = Expression<NameLeaf>;
 
+/** A selected column. */
 export interface SelectItem {
   readonly expression: NamedExpression;
   /** As written behind AS, else null. */
   readonly alias: string | null;
 }
 
+/** What rows are ordered by, first or after others. */
 export interface SortItem {
   readonly expression: NamedExpression;
   readonly isDescending: boolean;

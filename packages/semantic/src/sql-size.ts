@@ -3,23 +3,26 @@ import { scanSync } from 'libpg-query';
 import { SemanticError } from './semantic-error.ts';
 
 /** Characters of one semantic SQL text. */
-export const sqlCharactersMax = 65_536;
+const sqlCharactersMax = 65_536;
 /** Open parentheses and brackets within each other. */
-export const sqlDepthMax = 64;
+const sqlDepthMax = 64;
 /**
  * Tokens of one text, not counting plain lists such as `IN (1, 2, 3)`. The grammar needs at least two tokens for a level
  * of its tree, and its serialiser overflows the stack of the WebAssembly module at some 2,200 levels – after which the
  * module may hang for good. So the number of tokens, which bounds the depth of any tree, is bounded first.
  */
-export const sqlTokensMax = 2000;
+const sqlTokensMax = 2000;
 /** Tokens of one text, plain lists included: some 10,000 items. */
-export const listedTokensMax = 20_000;
+const listedTokensMax = 20_000;
 /** Levels of the grammar's tree, which the reading of it follows: `NOT` takes three, an operator two. */
-export const treeDepthMax = 2200;
+const treeDepthMax = 2200;
 /** Columns of SELECT, of GROUP BY and of ORDER BY, each: a flat list of names costs no tokens. */
 export const columnsMax = 500;
 
-/** @throws SemanticError SQL_TOO_LARGE, or SQL_INVALID for a text with NUL or a long one that cannot be split */
+/**
+ * Lets a text pass that the grammar can read without harm.
+ * @throws SemanticError SQL_TOO_LARGE, or SQL_INVALID for a text with NUL or a long one that cannot be split
+ */
 export function guardSqlSize(sql: string): void {
   if (sql.length > sqlCharactersMax) {
     throw new SemanticError('SQL_TOO_LARGE', `The SQL is longer than ${sqlCharactersMax} characters.`);
@@ -41,7 +44,7 @@ export function guardSqlSize(sql: string): void {
       throw new SemanticError('SQL_TOO_LARGE', `The SQL is nested deeper than ${sqlDepthMax} levels.`);
     }
     // `, literal` followed by `,` or `)` is an item of a flat list: take both tokens back.
-    if (text === ',' || text === ')') counted += before !== '' && /^['\w.]/.test(before) && beforeThat === ',' ? -1 : 0;
+    if (text === ',' || text === ')') counted += /^['\w.]/.test(before) && beforeThat === ',' ? -1 : 0;
     if (text !== ',') counted += 1;
     if (counted > sqlTokensMax) {
       throw new SemanticError('SQL_TOO_LARGE', `The SQL has more than ${sqlTokensMax} tokens.`);

@@ -1,3 +1,5 @@
+/** Who asks, as access policies see it. */
+
 /** A JSON value. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 

@@ -1,4 +1,5 @@
-import { isVisible } from './access-policy.ts';
+/** What one user may see of a data model, for people, agents and search. */
+import { visibleMembers } from './access-policy.ts';
 import type { DataModel } from './data-model.ts';
 import type { RelationMetadata } from './metadata.ts';
 import type { Subject } from './subject.ts';
@@ -6,7 +7,7 @@ import type { Subject } from './subject.ts';
 /** The data model as one subject may see it: views first, then cubes, in the order of the model's files. */
 export function visibleMetadata(model: DataModel, subject: Subject): readonly RelationMetadata[] {
   return [...model.relations.values()].flatMap((relation): RelationMetadata[] => {
-    const members = [...relation.members.values()].filter((member) => isVisible(model, relation, member, subject));
+    const members = visibleMembers(model, relation, subject);
     if (members.length === 0) return [];
     const { name, type, title, description, synonyms } = relation;
     return [

@@ -2,15 +2,13 @@
  * The property that stands over all: a query with the policies in it gives what the same query gives, without policies,
  * over a copy of the data in which only the permitted rows are left.
  */
-import { DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { compileSql } from '../src/compile-sql.ts';
-import type { DataModel } from '../src/data-model.ts';
 import { duckdb } from '../src/dialects/duckdb.ts';
 import { SemanticError } from '../src/semantic-error.ts';
 import type { Subject } from '../src/subject.ts';
-import { load, merchant, platform, shopData, shopYaml } from './shop.ts';
+import { load, merchant, openShop, platform, shopYaml } from './shop.ts';
 
 const tables = ['orders', 'items', 'products', 'refunds', 'customers'] as const;
 const dimensions = ['channel', 'created_at', 'category', 'quantity', 'reason', 'customer_city'];
@@ -85,38 +83,32 @@ const query = fc
   });
 
 test('a merchant gets what a copy with only its rows gives', { timeout: 120_000 }, async () => {
-  const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
-  const connection = await instance.connect();
-  await connection.run(shopData);
-  const model = load(shopYaml);
-  const ask = async (sql: string, subject: Subject, from: DataModel) => {
-    const compiled = compileSql(sql, from, subject, duckdb);
-    const result = await connection.runAndReadAll(compiled.sql, [...compiled.parameters]);
-    return result
-      .getRowsJson()
-      .map((row) => JSON.stringify(row))
-      .sort();
-  };
+  const shop = await openShop();
+  const ask = async (sql: string, subject: Subject) =>
+    (await shop.ask(sql, subject)).map((row) => JSON.stringify(row)).sort();
   let answered = 0;
   await fc.assert(
     fc.asyncProperty(data, fc.array(query, { minLength: 6, maxLength: 6 }), async (content, queries) => {
-      for (const table of tables) {
-        await connection.run(`DELETE FROM ${table}`);
+      const fill = tables.flatMap((table) => {
         const values = content[table].map((row, index) => `(${index + 1}, ${row.join(', ')})`);
-        if (values.length > 0) await connection.run(`INSERT INTO ${table} VALUES ${values.join(', ')}`);
-      }
+        return [
+          `DELETE FROM ${table}`,
+          ...(values.length > 0 ? [`INSERT INTO ${table} VALUES ${values.join(', ')}`] : []),
+        ];
+      });
+      await shop.direct(fill.join('; '));
       const seen: [sql: string, rows: string[]][] = [];
       for (const sql of queries) {
         try {
-          seen.push([sql, await ask(sql, merchant(7), model)]);
+          seen.push([sql, await ask(sql, merchant(7))]);
         } catch (error) {
           if (!(error instanceof SemanticError)) throw error;
         }
       }
-      for (const table of tables) await connection.run(`DELETE FROM ${table} WHERE merchant_id <> 7`);
+      await shop.direct(tables.map((table) => `DELETE FROM ${table} WHERE merchant_id <> 7`).join('; '));
       for (const [sql, answer] of seen) {
         answered += 1;
-        expect(answer, sql).toEqual(await ask(sql, platform, model));
+        expect(answer, sql).toEqual(await ask(sql, platform));
       }
     }),
     { numRuns: 150 },
@@ -126,10 +118,7 @@ test('a merchant gets what a copy with only its rows gives', { timeout: 120_000 
 });
 
 test('without the attribute, without a group, or with a value of another type there are no rows', async () => {
-  const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
-  const connection = await instance.connect();
-  await connection.run(shopData);
-  const model = load(shopYaml);
+  const shop = await openShop();
   const nobodies: Subject[] = [
     merchant(null),
     merchant(7, { userAttributes: {} }),
@@ -146,11 +135,10 @@ test('without the attribute, without a group, or with a value of another type th
       'SELECT channel FROM sales',
       'SELECT DISTINCT customer_city FROM sales',
     ]) {
-      const compiled = compileSql(sql, model, subject, duckdb);
-      const result = await connection.runAndReadAll(compiled.sql, [...compiled.parameters]);
-      expect(result.getRowsJson(), `${sql} as ${JSON.stringify(subject.userAttributes)}`).toEqual([]);
+      expect(await shop.ask(sql, subject), `${sql} as ${JSON.stringify(subject.userAttributes)}`).toEqual([]);
     }
   }
+  const model = load(shopYaml);
   for (const groups of [[], ['editors'], ['Merchant']]) {
     expect(() => compileSql('SELECT channel FROM sales', model, merchant(7, { groups }), duckdb)).toThrow(
       'No view or cube',

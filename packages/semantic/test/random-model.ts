@@ -4,11 +4,15 @@
  * `id` and (`a`, `b`) both unique, `j` what others point to, `f_<cube>` what points to others, `g` text, `n` whole number,
  * `v` decimal with two places, `t` time, `owner` whose row it is.
  */
+import type { Relationship } from '../src/data-model.ts';
 
+/** What a cell holds. */
 export type Value = string | number | null;
-export type Row = Readonly<Record<string, Value>>;
-export type Relationship = 'many_to_one' | 'one_to_many' | 'one_to_one';
 
+/** A row of a cube, by column. */
+export type Row = Readonly<Record<string, Value>>;
+
+/** A cube with its rows. */
 export interface RandomCube {
   readonly name: string;
   readonly parent: string | null;
@@ -20,6 +24,7 @@ export interface RandomCube {
   readonly rows: readonly Row[];
 }
 
+/** A tree of cubes, parents before children, and a view over all of them. */
 export interface RandomWorld {
   readonly cubes: readonly RandomCube[];
   /** The cube of which the view shows only joined rows with g = x; null: all. */
@@ -31,7 +36,7 @@ export interface Key {
   readonly cube: string;
   readonly what: 'g' | 'n' | 'constant' | 'next' | 'up' | 'month' | 'literal';
 }
-export const measureNames = [
+const measureNames = [
   'rows',
   'some',
   'sum',
@@ -45,28 +50,32 @@ export const measureNames = [
   'mixed',
   'deep',
 ] as const;
+/** A measure of a cube. */
 export interface Aggregate {
   readonly cube: string;
   readonly what: (typeof measureNames)[number];
 }
-export const conditions = {
-  more: '{n} > 1',
-  between: '{n} BETWEEN 1 AND 2',
-  notBetween: '{n} NOT BETWEEN 1 AND 2',
-  in: '{n} IN (1, 3.0)',
-  notIn: '{n} NOT IN (1, 3)',
-  double: '{n} * 2 - -1 > 3.5',
-  filled: 'coalesce({n}, 2) = 2',
-  is: "{g} = 'x'",
-  isNot: "NOT ({g} = 'x')",
-  like: "{g} LIKE 'x%'",
-  null: '{g} IS NULL',
-  later: "{t} >= '2024-02-01'",
-} as const;
+const conditions = [
+  ['more', '{n} > 1'],
+  ['between', '{n} BETWEEN 1 AND 2'],
+  ['notBetween', '{n} NOT BETWEEN 1 AND 2'],
+  ['in', '{n} IN (1, 3.0)'],
+  ['notIn', '{n} NOT IN (1, 3)'],
+  ['double', '{n} * 2 - -1 > 3.5'],
+  ['filled', 'coalesce({n}, 2) = 2'],
+  ['is', "{g} = 'x'"],
+  ['isNot', "NOT ({g} = 'x')"],
+  ['like', "{g} LIKE 'x%'"],
+  ['null', '{g} IS NULL'],
+  ['later', "{t} >= '2024-02-01'"],
+] as const;
+/** A condition on a row of a cube; in `sql` the names of columns stand in braces. */
 export interface Condition {
   readonly cube: string;
-  readonly what: keyof typeof conditions;
+  readonly what: (typeof conditions)[number][0];
+  readonly sql: string;
 }
+/** A question. Rows, keys alone, when it is not grouped. */
 export interface RandomQuery {
   readonly keys: readonly Key[];
   readonly aggregates: readonly Aggregate[];
@@ -79,6 +88,7 @@ export interface RandomQuery {
 
 /** Numbers from 0 to below `n`, the same for the same seed. */
 export type Random = (n: number) => number;
+/** A source of numbers. */
 export function randomFrom(seed: number): Random {
   let state = seed | 0;
   return (n) => {
@@ -95,6 +105,7 @@ const pick = <T>(random: Random, list: readonly T[]): T => {
 };
 const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at));
 
+/** Two to five cubes of up to five rows each. */
 export function randomWorld(random: Random): RandomWorld {
   const count = 2 + random(4);
   const shapes = times(count, (index) => ({
@@ -132,6 +143,7 @@ export function randomWorld(random: Random): RandomWorld {
   return { cubes, viewFilterOn: random(4) === 0 ? pick(random, cubes).name : null };
 }
 
+/** A question about a world. */
 export function randomQuery(random: Random, { cubes }: RandomWorld): RandomQuery {
   const cube = () => pick(random, cubes).name;
   const whats = ['g', 'g', 'n', 'constant', 'next', 'up', 'month', 'literal'] as const;
@@ -141,23 +153,10 @@ export function randomQuery(random: Random, { cubes }: RandomWorld): RandomQuery
   return {
     keys,
     aggregates: isGrouped ? times(random(4) + (keys.length === 0 ? 1 : 0), aggregate) : [],
-    where: times(random(3), () => ({
-      cube: cube(),
-      what: pick(random, [
-        'more',
-        'between',
-        'notBetween',
-        'in',
-        'notIn',
-        'double',
-        'filled',
-        'is',
-        'isNot',
-        'like',
-        'null',
-        'later',
-      ] as const),
-    })),
+    where: times(random(3), () => {
+      const [what, sql] = pick(random, conditions);
+      return { cube: cube(), what, sql };
+    }),
     glue: pick(random, ['AND', 'OR']),
     having: isGrouped && random(4) === 0 ? aggregate() : null,
     isGrouped,
@@ -176,6 +175,7 @@ export const besideOf = ({ cubes }: RandomWorld, name: string): RandomCube | und
 export const childOf = ({ cubes }: RandomWorld, name: string): RandomCube | undefined =>
   cubes.find((it) => it.parent === name);
 
+/** The world's data model, for users of the group `u` whose attribute `owner` is 1. */
 export function yamlOf(world: RandomWorld): string {
   const cubes = world.cubes.map((cube) => {
     const children = world.cubes.filter((it) => it.parent === cube.name);
@@ -229,6 +229,7 @@ ${world.cubes.map(({ name }) => `      - { join_path: ${pathOf(name)}, includes:
 `;
 }
 
+/** SQL that makes the world's tables, in place of those of a world before. */
 export function ddlOf(world: RandomWorld): string {
   const literal = (value: Value, column: string) =>
     value === null ? 'NULL' : typeof value === 'string' ? `'${value}'` : String(column === 'v' ? value / 100 : value);
@@ -244,12 +245,13 @@ export function ddlOf(world: RandomWorld): string {
     .join('\n');
 }
 
+/** The question as semantic SQL. */
 export function sqlOf(query: RandomQuery): string {
   const keys = query.keys.map(({ cube, what }) =>
     what === 'month' ? `date_trunc('month', ${cube}_t)` : what === 'literal' ? "'lit'" : `${cube}_${what}`,
   );
   const measure = ({ cube, what }: Aggregate) => `MEASURE(${cube}_${what})`;
-  const where = query.where.map(({ cube, what }) => conditions[what].replace(/\{(\w)\}/g, `${cube}_$1`));
+  const where = query.where.map(({ cube, sql }) => sql.replace(/\{(\w)\}/g, `${cube}_$1`));
   return [
     `SELECT ${query.isDistinct ? 'DISTINCT ' : ''}${[...keys, ...query.aggregates.map(measure)].join(', ')} FROM world`,
     ...(where.length === 0 ? [] : [`WHERE ${where.join(` ${query.glue} `)}`]),

@@ -1,5 +1,5 @@
 /** A small shop for tests: its data model, its data in DuckDB, and a way to ask it something as somebody. */
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { compileSql } from '../src/compile-sql.ts';
 import type { DataModel } from '../src/data-model.ts';
 import { duckdb } from '../src/dialects/duckdb.ts';
@@ -14,6 +14,7 @@ const policy = (member: string, more = '') => `
       - group: platform_team
         row_level: { allow_all: true }`;
 
+/** The model: everyone's rows by merchant, one view over all cubes; no cube is public. */
 export const shopYaml = `
 cubes:
   - name: orders
@@ -100,6 +101,7 @@ export function load(...texts: string[]): DataModel {
   return model;
 }
 
+/** A user of the group of merchants, with the merchant's number, or none. */
 export const merchant = (id: number | null, more: Partial<Subject> = {}): Subject => ({
   groups: ['merchant'],
   userAttributes: { merchant_id: id },
@@ -109,6 +111,7 @@ export const merchant = (id: number | null, more: Partial<Subject> = {}): Subjec
   isInternal: false,
   ...more,
 });
+/** A user who sees all rows. */
 export const platform: Subject = merchant(null, { groups: ['platform_team'] });
 
 /** Two merchants; order 3 has no items, item 15's product is nobody's, order 4's customer is null. */
@@ -129,20 +132,20 @@ export const shopData = `
   INSERT INTO customers VALUES (1, 7, 'Oslo'), (2, 7, 'Rome'), (3, 8, 'Oslo');
 `;
 
+/** An open database with the shop's data, or other data. */
 export interface Shop {
-  readonly connection: DuckDBConnection;
   /** Rows as JSON values; decimals and 64-bit integers are texts. */
   ask(sql: string, subject: Subject, model?: DataModel): Promise<unknown[][]>;
   /** Runs SQL of the warehouse itself, for expected answers. */
   direct(sql: string): Promise<unknown[][]>;
 }
 
+/** Opens a database in memory; ends with the process. */
 export async function openShop(data = shopData): Promise<Shop> {
   const connection = await (await DuckDBInstance.create(':memory:', { threads: '2' })).connect();
   await connection.run(data);
   const shop = load(shopYaml);
   return {
-    connection,
     async ask(sql, subject, model = shop) {
       const compiled = compileSql(sql, model, subject, duckdb);
       return (await connection.runAndReadAll(compiled.sql, [...compiled.parameters])).getRowsJson();

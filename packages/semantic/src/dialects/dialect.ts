@@ -1,4 +1,8 @@
+/** What the compiler asks of a warehouse's SQL. */
 import type { Granularity } from '../semantic-query.ts';
+
+/** The types that bound values are given. */
+export type ParameterType = 'string' | 'integer' | 'double' | 'boolean' | 'time';
 
 /** What differs between warehouses. Small on purpose: a difference is a member here that the compiler asks for. */
 export interface Dialect {
@@ -6,7 +10,7 @@ export interface Dialect {
   /** Quotes an identifier. */
   quote(identifier: string): string;
   /** The placeholder of parameter `index` (from 1), cast to the type of the value bound. */
-  placeholder(index: number, type: 'string' | 'integer' | 'double' | 'boolean' | 'time'): string;
+  placeholder(index: number, type: ParameterType): string;
   /** A value as text; a text stays what it is. */
   text(sql: string): string;
   /** The beginning of the calendar unit that a time lies in; weeks begin on Monday. */

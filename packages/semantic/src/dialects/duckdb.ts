@@ -1,6 +1,7 @@
-import type { Dialect } from './dialect.ts';
+/** SQL as DuckDB takes it. */
+import type { Dialect, ParameterType } from './dialect.ts';
 
-const parameterTypes = {
+const parameterTypes: Readonly<Record<ParameterType, string>> = {
   string: 'VARCHAR',
   integer: 'BIGINT',
   double: 'DOUBLE',
