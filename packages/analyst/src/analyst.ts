@@ -2,9 +2,9 @@
 
 import type { RelationMetadata } from '@inlay/semantic/metadata.ts';
 import { type AnalystMessage, isRecord, latestResultId, parseObject, readToolResult } from './conversation.ts';
-import { queryDescription, queryTitle, titleOf } from './describe.ts';
+import { lowerTitleOf, queryDescription, queryTitle } from './describe.ts';
 import type { Intent } from './intent.ts';
-import { listOf, lowerTitle, plainText } from './plain-text.ts';
+import { listOf, lowerTitle } from './plain-text.ts';
 import { failureAnswer, toAnswer } from './to-answer.ts';
 import { toChart } from './to-chart.ts';
 import { toSql } from './to-sql.ts';
@@ -40,6 +40,7 @@ const requestCharactersMax = 2000;
  * - A follow-up: a call of the SQL tool with `memoryId`, then the answer.
  * - A question with a word that has no meaning here, or that cannot be asked: text, and no call at all.
  * - A failed tool: text that says so with the tool's own message.
+ * - A question that has its answer already: a turn without text and calls.
  * Never throws on any text; `context.today` must be a real day, else phrases relative to it are not understood.
  */
 export function nextTurn(messages: readonly AnalystMessage[], context: AnalystContext): AnalystTurn {
@@ -118,9 +119,9 @@ function subjectOf(intent: Intent): string {
   const { time } = intent;
   const members = [...intent.dimensions, ...intent.filters.map(({ member }) => member)];
   const parts = [
-    ...intent.measures.map(titleOf),
-    ...(time?.grain === undefined ? [] : [plainText(time.grain)]),
-    ...members.map(titleOf),
+    ...intent.measures.map(lowerTitleOf),
+    ...(time?.grain === undefined ? [] : [time.grain]),
+    ...members.map(lowerTitleOf),
   ];
-  return listOf([...new Set(parts.map(lowerTitle))]);
+  return listOf([...new Set(parts)]);
 }

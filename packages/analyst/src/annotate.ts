@@ -1,35 +1,13 @@
 /** Gives every token of a question its meaning for one relation: a member, a value, a time, a steering word, or none. */
 
 import type { MemberMetadata } from '@inlay/semantic/metadata.ts';
-import type { Grain } from './calendar.ts';
-import { type Command, readCommand, readNumber } from './lexicon.ts';
+import { readCommand, readNumber } from './lexicon.ts';
 import { findMembers, type MemberHit, type MemberIndex } from './member-index.ts';
 import { settleMembers, type Unsettled } from './settle-members.ts';
-import { readGrain, readTimePhrase, type TimeRange } from './time-phrases.ts';
+import { isCommand, isDimensionMarker, type Meaning, type Span } from './span.ts';
+import { readGrain, readTimePhrase } from './time-phrases.ts';
 import type { Token } from './tokens.ts';
-import { type DimensionValue, findValues, type ValueIndex } from './value-index.ts';
-
-/** What a piece of a question means. */
-export type Meaning =
-  | { readonly kind: 'measure'; readonly member: MemberMetadata; readonly isPart: boolean }
-  | {
-      readonly kind: 'dimension';
-      readonly member: MemberMetadata;
-      readonly isPart: boolean;
-      readonly isPlural: boolean;
-    }
-  | { readonly kind: 'ambiguous'; readonly names: readonly string[] }
-  | { readonly kind: 'value'; readonly candidates: readonly DimensionValue[] }
-  | { readonly kind: 'grain'; readonly grain: Grain; readonly isPlural: boolean }
-  | { readonly kind: 'range'; readonly range: TimeRange }
-  | { readonly kind: 'problem'; readonly problem: string }
-  | { readonly kind: 'number'; readonly value: number }
-  | { readonly kind: 'relation' }
-  | { readonly kind: 'command'; readonly command: Command }
-  | { readonly kind: 'unknown' };
-
-/** A piece of a question: its meaning, and its words as written. Spans follow one another and leave nothing out. */
-export type Span = Meaning & { readonly text: string };
+import { findValues, type ValueIndex } from './value-index.ts';
 
 /** What is looked for besides English: the members and values of one relation. */
 export interface Vocabulary {
@@ -65,11 +43,6 @@ export function annotate(text: Text, vocabulary: Vocabulary): readonly Span[] {
     at += length;
   }
   return settleMembers(spans);
-}
-
-/** True for a span that says nothing about its neighbours' relation: filler and the like. */
-export function isFiller(span: Span | undefined): boolean {
-  return span?.kind === 'command' && span.command === 'filler';
 }
 
 function meaningAt(
@@ -140,27 +113,19 @@ function isMeantAsValue(
   }
   const previous = lastContent(before);
   if (previous?.kind === 'value') return true;
-  return previous?.kind === 'command' && ['only', 'not', 'with', 'versus'].includes(previous.command);
+  return isCommand(previous, ['only', 'not', 'with', 'versus']);
 }
 
 // The same word where a member is due: after "by", "which", "top 5", "how many".
 function isMeantAsMember(before: readonly Span[]): boolean {
   const previous = lastContent(before);
-  if (previous === undefined) return false;
-  if (previous.kind === 'dimension' || previous.kind === 'number') return true;
-  if (previous.kind !== 'command') return false;
-  return ['group', 'which', 'highest', 'lowest', 'how-many'].includes(previous.command);
+  if (previous?.kind === 'dimension' || previous?.kind === 'number') return true;
+  return isDimensionMarker(previous) || isCommand(previous, ['how-many']);
 }
 
 // The span before, skipping filler and words that only join: "web and store" looks back from "store" to "web".
 function lastContent(before: readonly Span[]): Span | undefined {
-  return before.findLast(
-    (span) => !(span.kind === 'command' && ['filler', 'and', 'or', 'versus'].includes(span.command)) || isVersus(span),
-  );
-}
-
-function isVersus(span: Span): boolean {
-  return span.kind === 'command' && span.command === 'versus';
+  return before.findLast((span) => !isCommand(span, ['filler', 'and', 'or']));
 }
 
 function meaningOfHit(
@@ -190,11 +155,8 @@ function meaningOfHit(
 // After "by" or "top 5" a dimension is due, after "how many" a measure, though another member fits the words as well.
 function chooseByPlace(hit: MemberHit, before: readonly Span[]): readonly MemberMetadata[] {
   const previous = lastContent(before);
-  const isCount = previous?.kind === 'command' && previous.command === 'how-many';
-  const isGroup =
-    previous?.kind === 'number' ||
-    (previous?.kind === 'command' && ['group', 'which', 'highest', 'lowest'].includes(previous.command));
-  if (!isCount && !isGroup) return hit.members;
+  const isCount = isCommand(previous, ['how-many']);
+  if (!isCount && previous?.kind !== 'number' && !isDimensionMarker(previous)) return hit.members;
   const isDue = (member: MemberMetadata): boolean => (member.kind === 'measure') === isCount;
   const due = hit.members.filter(isDue);
   if (due.length > 0) return due;

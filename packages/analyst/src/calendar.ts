@@ -1,7 +1,10 @@
 /** Calendar arithmetic on `YYYY-MM-DD` days, without a clock or a time zone. */
 
-/** A length of time that SQL's `date_trunc` knows. */
-export type Grain = 'day' | 'week' | 'month' | 'quarter' | 'year';
+/** The lengths of time that a breakdown can have; SQL's `date_trunc` knows them by these names. */
+export const grains = ['day', 'week', 'month', 'quarter', 'year'] as const;
+
+/** A length of time. */
+export type Grain = (typeof grains)[number];
 
 /** A stretch of days: `from` is in it, `to` is the first day after it; `label` is for people. */
 export interface Period {

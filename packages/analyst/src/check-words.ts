@@ -1,11 +1,11 @@
 /** Checks that every steering word of a question has what it steers: what a word would change, were it dropped, is refused. */
 
 import type { MemberMetadata } from '@inlay/semantic/metadata.ts';
-import { isFiller, type Span } from './annotate.ts';
 import { titleOf } from './describe.ts';
-import { isGeneric } from './lexicon.ts';
+import { isGeneric, isSuperlative } from './lexicon.ts';
 import { plainText } from './plain-text.ts';
-import { isCommand, type ValueReading } from './read-values.ts';
+import type { ValueReading } from './read-values.ts';
+import { after, before, isCommand, isDimensionMarker, isFiller, type Span } from './span.ts';
 import { wordsOf } from './tokens.ts';
 
 /** Positions of spans that mean nothing where they stand, and sentences that say why the question cannot be asked. */
@@ -25,16 +25,6 @@ export function checkWords(spans: readonly Span[], values: ValueReading): WordCh
     problems.push('I cannot tell what goes with which measure. Please ask for one after the other.');
   }
   return { unmapped: new Set(unmapped), problems };
-}
-
-/** The span before `place` that is no filler. */
-export function before(spans: readonly Span[], place: number): Span | undefined {
-  return spans.slice(0, place).findLast((span) => !isFiller(span));
-}
-
-/** The span after `place` that is no filler. */
-export function after(spans: readonly Span[], place: number): Span | undefined {
-  return spans.slice(place + 1).find((span) => !isFiller(span));
 }
 
 interface CheckedQuestion {
@@ -79,12 +69,12 @@ function isUnmapped({ spans, values, measures }: CheckedQuestion, span: Span, pl
 }
 
 const totals = ['total', 'overall'];
-const data = ['measure', 'dimension', 'grain', 'value'];
+const dataKinds = ['measure', 'dimension', 'grain', 'value'];
 
 // Words that stand for something said before. Only where nothing is asked anew do they mean the question before.
 function pointsBack(word: string, hasMeasure: boolean, isAfterIs: boolean, next: Span | undefined): boolean {
   if (['this', 'that', 'these', 'those', 'their', 'its', 'same', 'the same'].includes(word)) {
-    if (data.includes(next?.kind ?? '') || (hasMeasure && next === undefined)) return true;
+    if (dataKinds.includes(next?.kind ?? '') || (hasMeasure && next === undefined)) return true;
   }
   if (['it', 'its', 'them', 'their', 'these', 'those', 'same', 'the same'].includes(word)) return hasMeasure;
   return ['then', 'there'].includes(word) && hasMeasure && !isAfterIs && next === undefined;
@@ -147,18 +137,11 @@ function mixedList({ spans, values }: CheckedQuestion, span: Span, place: number
   const previous = before(spans, place);
   const isQualifier = previous !== undefined && values.qualifiers.has(spans.lastIndexOf(previous));
   const next = after(spans, place);
+  if (previous === undefined || next === undefined) return [];
   const isMixed =
-    (previous?.kind === 'value' && next?.kind === 'measure') ||
-    (next?.kind === 'value' && ['measure', 'dimension', 'grain'].includes(previous?.kind ?? ''));
-  if (
-    !isMixed ||
-    isQualifier ||
-    values.compared.length > 0 ||
-    /^[,;]$/.test(span.text) ||
-    previous === undefined ||
-    next === undefined
-  )
-    return [];
+    (previous.kind === 'value' && next.kind === 'measure') ||
+    (next.kind === 'value' && ['measure', 'dimension', 'grain'].includes(previous.kind));
+  if (!isMixed || isQualifier || values.compared.length > 0 || /^[,;]$/.test(span.text)) return [];
   return [`I cannot tell how "${plainText(previous.text)}" and "${plainText(next.text)}" belong together.`];
 }
 
@@ -226,7 +209,7 @@ function superlativeProblem(spans: readonly Span[], span: Span, place: number): 
   const said = wordsOf(measure.text).at(-1);
   const names = [title, ...synonyms].map((name) => wordsOf(name).at(-1)?.word);
   const isSingular = said !== undefined && said.word === said.stem && !names.includes(said.word);
-  const isOfSingle = isCount && (next?.kind === 'number' || /^(?:top|best|largest|biggest|smallest)$/i.test(span.text));
+  const isOfSingle = isCount && (next?.kind === 'number' || isSuperlative(span.text, 'singling'));
   if (!isOfSingle && !(isSingular && (isCount || aggType === 'sum'))) return [];
   const asked = plainText(`${span.text} ${measure.text}`);
   return [`${titleOf(measure.member)} is one figure for all of them, so I cannot tell the "${asked}".`];
@@ -236,6 +219,6 @@ function superlativeProblem(spans: readonly Span[], span: Span, place: number): 
 function isOneUnit(spans: readonly Span[], place: number): boolean {
   const next = spans[place + 1];
   const isUnit = /^(?:day|week|month|quarter|year)$/i.test(spans[place]?.text ?? '');
-  const isMarked = isCommand(before(spans, place), ['group', 'which', 'highest', 'lowest']);
+  const isMarked = isDimensionMarker(before(spans, place));
   return isUnit && !isMarked && next?.kind === 'range' && /^(?:before|after)\b/i.test(next.text);
 }

@@ -1,7 +1,7 @@
 /** Says in English what an intent asks, for titles, descriptions and answers. */
 
 import type { MemberMetadata } from '@inlay/semantic/metadata.ts';
-import type { Intent } from './intent.ts';
+import { type Intent, isHeldToOne } from './intent.ts';
 import { isGeneric } from './lexicon.ts';
 import { listOf, lowerTitle, plainText } from './plain-text.ts';
 import { wordsOf } from './tokens.ts';
@@ -11,16 +11,14 @@ export function titleOf(member: MemberMetadata): string {
   return plainText(member.title);
 }
 
-/** `Revenue and orders`. */
-export function measuresText(intent: Intent): string {
-  const [first, ...others] = intent.measures;
-  return listOf([titleOf(first), ...others.map((member) => lowerTitle(titleOf(member)))]);
+/** The title of a member as {@link titleOf}, for the middle of a sentence: `average order value`. */
+export function lowerTitleOf(member: MemberMetadata): string {
+  return lowerTitle(titleOf(member));
 }
 
 /** `Revenue by month and channel`: what is measured by what, without filters and times. */
 export function queryTitle(intent: Intent): string {
-  const { ranking } = intent;
-  return `${measuresText(intent)}${breakdownText(intent, [])}${ranking === undefined ? '' : rankingText(intent)}`;
+  return `${measuresText(intent)}${breakdownText(intent, intent.dimensions)}${rankingText(intent)}`;
 }
 
 /** `Revenue by channel for customer country Germany, 2024`. */
@@ -30,28 +28,31 @@ export function queryDescription(intent: Intent): string {
 
 /** What was asked, as the opening of an answer: a dimension that a filter holds to one value is not named twice. */
 export function answerOpening(intent: Intent): string {
-  const fixed = intent.filters.flatMap(({ member, values, isExcluded }) =>
-    values.length === 1 && !isExcluded && intent.ranking === undefined ? [member] : [],
-  );
-  const ranking = intent.ranking === undefined ? '' : rankingText(intent);
-  return `${measuresText(intent)}${breakdownText(intent, fixed)}${ranking}${filtersText(intent)}, ${rangeText(intent)}`;
+  const isNamed = (member: MemberMetadata): boolean =>
+    intent.ranking !== undefined || !isHeldToOne(intent.filters, member);
+  const breakdown = breakdownText(intent, intent.dimensions.filter(isNamed));
+  return `${measuresText(intent)}${breakdown}${rankingText(intent)}${filtersText(intent)}, ${rangeText(intent)}`;
 }
 
-/** ` for channel web or store without category Shoes`; empty without filters. Values are made harmless. */
-export function filtersText(intent: Intent): string {
+// `Revenue and orders`.
+function measuresText({ measures: [first, ...others] }: Intent): string {
+  return listOf([titleOf(first), ...others.map(lowerTitleOf)]);
+}
+
+// ` for channel web or store without category Shoes`; empty without filters. Values are made harmless.
+function filtersText(intent: Intent): string {
   const phrases = intent.filters.map(({ member, values, isExcluded }) => {
     const shown = values.slice(0, 5).map((value) => plainText(value));
     const rest = values.length > shown.length ? [`${values.length - shown.length} more`] : [];
-    const name = lowerTitle(titleOf(member));
-    return { isExcluded, text: `${name} ${listOf([...shown, ...rest], isExcluded ? 'and' : 'or')}` };
+    return { isExcluded, text: `${lowerTitleOf(member)} ${listOf([...shown, ...rest], isExcluded ? 'and' : 'or')}` };
   });
   const included = phrases.filter((phrase) => !phrase.isExcluded).map(({ text }) => text);
   const excluded = phrases.filter((phrase) => phrase.isExcluded).map(({ text }) => text);
   return `${included.length > 0 ? ` for ${listOf(included)}` : ''}${excluded.length > 0 ? ` without ${listOf(excluded)}` : ''}`;
 }
 
-/** `2024`, `last 30 days (…)`, `all time`, with the date that decides where that is not plain. */
-export function rangeText(intent: Intent): string {
+// `2024`, `last 30 days (…)`, `all time`, with the date that decides where that is not plain.
+function rangeText(intent: Intent): string {
   return `${intent.time?.range?.label ?? 'all time'}${dateText(intent)}`;
 }
 
@@ -61,7 +62,7 @@ function dateText({ relation, measures, time }: Intent): string {
   const [first, ...others] = relation.members.filter(({ kind, type }) => kind === 'dimension' && type === 'time');
   const isObvious =
     time.member === first && !others.some((date) => measures.some((measure) => resembles(date, measure)));
-  return isObvious ? '' : `, by ${lowerTitle(titleOf(time.member))}`;
+  return isObvious ? '' : `, by ${lowerTitleOf(time.member)}`;
 }
 
 // "Refund date" and "Refunds", "Ship date" and "Late shipments", "Delivery date" and "Delivered shipments".
@@ -76,17 +77,14 @@ function resembles(date: MemberMetadata, measure: MemberMetadata): boolean {
   );
 }
 
-function breakdownText(intent: Intent, fixed: readonly MemberMetadata[]): string {
-  const dimensions = intent.dimensions.filter((member) => !fixed.includes(member));
-  const grain = intent.time?.grain === undefined ? [] : [intent.time.grain];
-  const parts = [...grain, ...dimensions.map((member) => lowerTitle(titleOf(member)))];
+function breakdownText({ time }: Intent, dimensions: readonly MemberMetadata[]): string {
+  const parts = [...(time?.grain === undefined ? [] : [time.grain]), ...dimensions.map(lowerTitleOf)];
   return parts.length > 0 ? ` by ${listOf(parts)}` : '';
 }
 
-function rankingText(intent: Intent): string {
-  const { ranking } = intent;
+// `, highest 5 by revenue`; empty without a ranking.
+function rankingText({ measures, ranking }: Intent): string {
   if (ranking === undefined) return '';
-  const end = ranking.direction === 'highest' ? 'highest' : 'lowest';
-  const by = intent.measures.length > 1 ? ` by ${lowerTitle(titleOf(ranking.measure))}` : '';
-  return `, ${ranking.limit === 1 ? end : `${end} ${ranking.limit}`}${by}`;
+  const { direction, limit, measure } = ranking;
+  return `, ${direction}${limit === 1 ? '' : ` ${limit}`}${measures.length > 1 ? ` by ${lowerTitleOf(measure)}` : ''}`;
 }

@@ -2,30 +2,22 @@
 
 import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/metadata.ts';
 import { addDays } from './calendar.ts';
-import { type Filter, type Intent, intentLimits, type Reading } from './intent.ts';
-import { lowerTitle, plainText } from './plain-text.ts';
+import { lowerTitleOf, titleOf } from './describe.ts';
+import { type Filter, hasBreakdown, type Intent, isHeldToOne, limitProblems, type Reading } from './intent.ts';
+import { plainText } from './plain-text.ts';
 
 /** An intent, or the sentences that say why there is none. */
 export type Completed = { readonly intent: Intent } | { readonly problems: readonly string[] };
 
 /** The intent of a question that stands alone. It needs a measure. */
 export function completeQuestion(reading: Reading): Completed {
-  return complete(reading, {
-    measures: reading.measures,
-    dimensions: reading.dimensions,
-    grain: reading.grain,
-    timeMember: reading.timeMember,
-    range: reading.range,
-    filters: reading.filters,
-    ranking: reading.ranking,
-  });
+  return complete(reading, reading);
 }
 
 /** True when a question is meant as a change of the one before: it names no measure, or begins with "and", "what about". */
 export function isFollowUp(reading: Reading): boolean {
   if (reading.measures.length === 0) return true;
-  const isBreakdownNew = reading.dimensions.length > 0 || reading.grain !== undefined || reading.ranking !== undefined;
-  return reading.mode !== 'question' && !isBreakdownNew;
+  return reading.mode !== 'question' && !hasBreakdown(reading) && reading.ranking === undefined;
 }
 
 /**
@@ -34,7 +26,7 @@ export function isFollowUp(reading: Reading): boolean {
  */
 export function completeFollowUp(before: Intent, reading: Reading): Completed {
   const isAdding = reading.mode === 'add';
-  const isBreakdownNew = reading.dimensions.length > 0 || reading.grain !== undefined;
+  const isBreakdownNew = hasBreakdown(reading);
   const hasContent =
     isBreakdownNew ||
     reading.measures.length > 0 ||
@@ -107,27 +99,17 @@ function assumedYear(before: Intent, { range }: Reading): string | undefined {
   return `The question before was about ${past.label}. Which year do you mean: is it "${range.label}"?`;
 }
 
-interface Parts {
-  readonly measures: readonly MemberMetadata[];
-  readonly dimensions: readonly MemberMetadata[];
-  readonly grain: Reading['grain'] | undefined;
-  readonly timeMember: MemberMetadata | undefined;
-  readonly range: Reading['range'] | undefined;
-  readonly filters: readonly Filter[];
-  readonly ranking: Reading['ranking'] | undefined;
-}
+// What a reading says, or what is left of the question before and what a reading adds to it.
+type Parts = Pick<Reading, 'measures' | 'dimensions' | 'filters'> & {
+  readonly [Key in 'grain' | 'timeMember' | 'range' | 'ranking']?: Reading[Key] | undefined;
+};
 
 function complete(reading: Reading, parts: Parts): Completed {
   const { relation } = reading;
   const problems = [...reading.problems];
   const [measure, ...moreMeasures] = parts.measures;
   if (measure === undefined) return { problems: [...problems, 'I need to know what to measure.'] };
-  if (parts.measures.length > intentLimits.measuresMax) {
-    problems.push(`I can show ${intentLimits.measuresMax} measures at a time.`);
-  }
-  if (parts.dimensions.length > intentLimits.dimensionsMax) {
-    problems.push(`I can break down by ${intentLimits.dimensionsMax} dimensions at a time.`);
-  }
+  problems.push(...limitProblems(parts.measures.length, parts.dimensions.length));
   const needsTime = parts.grain !== undefined || parts.range !== undefined;
   const member = needsTime ? (parts.timeMember ?? firstTime(relation)) : undefined;
   if (needsTime && member === undefined) problems.push(`${plainText(relation.title)} has no date to use for a time.`);
@@ -164,19 +146,16 @@ function rankedMeasure(parts: Parts, first: MemberMetadata): MemberMetadata {
 
 function rankingProblems(parts: Parts, first: MemberMetadata): readonly string[] {
   if (parts.ranking === undefined) return [];
-  if (parts.dimensions.length === 0 && parts.grain === undefined)
-    return ['I need to know what to rank, such as "top 5 …".'];
+  if (!hasBreakdown(parts)) return ['I need to know what to rank, such as "top 5 …".'];
   // The first rows of a table of times and dimensions would be neither the best times nor the best dimensions.
   if (parts.dimensions.length > 0 && parts.grain !== undefined)
     return ['I cannot rank and show a course over time at once.'];
   // "is web the best channel" among web only: it would always be the best.
-  const isHeld = parts.dimensions.every((dimension) =>
-    parts.filters.some(({ member, values, isExcluded }) => member === dimension && values.length === 1 && !isExcluded),
-  );
+  const isHeld = parts.dimensions.every((dimension) => isHeldToOne(parts.filters, dimension));
   if (parts.dimensions.length > 0 && isHeld) return ['There is only one to rank when the question names it.'];
-  const title = plainText(rankedMeasure(parts, first).title);
-  if (parts.ranking.isJudged === true && lessIsBetter.test(title))
-    return [`Do you mean the highest or the lowest ${lowerTitle(title)}?`];
+  const measure = rankedMeasure(parts, first);
+  if (parts.ranking.isJudged === true && lessIsBetter.test(titleOf(measure)))
+    return [`Do you mean the highest or the lowest ${lowerTitleOf(measure)}?`];
   return [];
 }
 

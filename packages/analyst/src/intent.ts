@@ -66,8 +66,30 @@ export interface Reading {
   readonly isNamed: boolean;
 }
 
-/** The limits of one question. */
+/** The limits of one question; `tokensMax` counts its words and symbols. */
 export const intentLimits = { measuresMax: 3, dimensionsMax: 2, rankingMax: 1000, tokensMax: 400 } as const;
+
+/** The sentences that say which limits so many measures and dimensions pass. */
+export function limitProblems(measureCount: number, dimensionCount: number): readonly string[] {
+  const { measuresMax, dimensionsMax } = intentLimits;
+  return [
+    ...(measureCount > measuresMax ? [`I can show ${measuresMax} measures at a time.`] : []),
+    ...(dimensionCount > dimensionsMax ? [`I can break down by ${dimensionsMax} dimensions at a time.`] : []),
+  ];
+}
+
+/** True when a question says by what its rows are to be, so that they are no longer those of the question before. */
+export function hasBreakdown({
+  dimensions,
+  grain,
+}: Pick<Reading, 'dimensions'> & { readonly grain?: Grain | undefined }): boolean {
+  return dimensions.length > 0 || grain !== undefined;
+}
+
+/** True when the filters leave one value of a dimension at most, so that a list of its values says nothing. */
+export function isHeldToOne(filters: readonly Filter[], dimension: MemberMetadata): boolean {
+  return filters.some(({ member, values, isExcluded }) => member === dimension && values.length === 1 && !isExcluded);
+}
 
 /** The name of a member within its relation: `sales.revenue` → `revenue`. */
 export function localName(member: MemberMetadata): string {

@@ -1,12 +1,13 @@
 /** The English words that steer a question without naming data: markers, superlatives, negation and filler. */
 
-import type { Grain } from './calendar.ts';
+import { type Grain, grains } from './calendar.ts';
 import type { Token } from './tokens.ts';
 
 /**
  * What a steering word does.
- * - `group`: a dimension follows; `and`, `or`, `versus`: joins two of a kind; `not`: leaves values out;
- * - `with`: a preposition that ends what `not` covers; `is`: joins a dimension and its value;
+ * - `group`: a dimension follows; `and`, `or`, `versus`: joins two of a kind; `compare`: sets values against each other;
+ * - `not`: leaves values out; `only`: a value follows; `with`: a preposition, which ends what `not` covers;
+ * - `is`: joins a dimension and its value; `which`: a dimension follows; `highest`, `lowest`: ranks;
  * - `how-many`: a measure that counts must follow; `unique`: only before a measure that counts distinct;
  * - `replace`, `add`: at the start of a question, it changes the one before; `filler`: says nothing.
  */
@@ -55,6 +56,16 @@ const phrases: readonly (readonly [Command, string])[] = [
   ],
 ];
 
+// What a superlative says besides "highest" or "lowest".
+const superlatives = {
+  // Which end is the better one depends on the measure: the best refund rate is the lowest.
+  judging: ['best', 'worst', 'strongest', 'weakest'],
+  // Of a name of things it wants their number: "most customers".
+  counting: ['most', 'fewest', 'least'],
+  // Of a name of things it wants single ones: "largest orders".
+  singling: ['top', 'best', 'largest', 'biggest', 'smallest'],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
 const commandByPhrase: ReadonlyMap<string, Command> = new Map(
   phrases.flatMap(([command, list]) => list.split('|').map((phrase): [string, Command] => [phrase, command])),
 );
@@ -97,6 +108,11 @@ function isCode(tokens: readonly Token[], at: number): boolean {
   return tokens.some((token) => /\p{Ll}/u.test(token.text));
 }
 
+/** True when a superlative, as written, says this besides. */
+export function isSuperlative(text: string, kind: keyof typeof superlatives): boolean {
+  return superlatives[kind].some((word) => word === text.toLowerCase());
+}
+
 /** A whole number in digits (up to nine) or as a word up to twelve. */
 export function readNumber(token: Token): number | undefined {
   return /^\d{1,9}$/.test(token.word) ? Number(token.word) : smallNumbers.get(token.word);
@@ -127,15 +143,7 @@ function isDash(tokens: readonly Token[], at: number): boolean {
   return next === undefined || (token.isGlued ? next.isGlued && next.isWord : !next.isGlued);
 }
 
-const units: ReadonlyMap<string, Grain> = new Map([
-  ['day', 'day'],
-  ['week', 'week'],
-  ['month', 'month'],
-  ['quarter', 'quarter'],
-  ['year', 'year'],
-]);
-
 /** The unit of time that a word names, singular or plural. */
 export function readUnit(token: Token | undefined): Grain | undefined {
-  return token === undefined ? undefined : (units.get(token.word) ?? units.get(token.stem));
+  return grains.find((grain) => grain === token?.word || grain === token?.stem);
 }

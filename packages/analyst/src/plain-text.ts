@@ -1,11 +1,11 @@
 /** Makes hostile text harmless for answers that are shown as plain text or as Markdown, and joins lists in English. */
 
-/** The longest piece of a value that an answer shows, in characters (code points). */
-export const valueCharactersMax = 80;
+// The longest piece of a value that an answer shows, in characters (code points).
+const valueCharactersMax = 80;
 
 /**
  * A text of unknown origin on one line: control characters and line breaks become spaces, it is cut to `charactersMax`,
- * and no Markdown, HTML or automatic link can come from it (security: links and images from agent text). A backslash
+ * and no Markdown, HTML or automatic link can come from it, since an address in an answer could carry data away. A backslash
  * goes before active characters; an address is broken by a space, since some readers look for addresses after they
  * have taken backslashes away. An underscore between letters or digits is not active and stays as it is.
  */

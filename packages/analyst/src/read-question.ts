@@ -1,12 +1,13 @@
 /** Reads the spans of one question into a {@link Reading}: what is measured, by what, when, and what has no meaning. */
 
 import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/metadata.ts';
-import { isFiller, type Span } from './annotate.ts';
-import { after, before, checkWords } from './check-words.ts';
+import { checkWords } from './check-words.ts';
 import { titleOf } from './describe.ts';
-import { intentLimits, type Reading } from './intent.ts';
+import { intentLimits, limitProblems, type Reading } from './intent.ts';
+import { type Command, isSuperlative } from './lexicon.ts';
 import { listOf, plainText } from './plain-text.ts';
-import { isCommand, readValues, type ValueReading } from './read-values.ts';
+import { readValues, type ValueReading } from './read-values.ts';
+import { after, before, isCommand, isFiller, type Span } from './span.ts';
 
 /** Reads a question for one relation. Every span ends up in the meaning, in `unknown`, or in a problem. */
 export function readQuestion(relation: RelationMetadata, spans: readonly Span[]): Reading {
@@ -108,11 +109,7 @@ function readMembers(spans: readonly Span[], values: ValueReading): MembersReadi
   }
   for (const member of values.compared) dimensions.add(member);
   if (values.compared.length === 0) problems.push(...groupedMeasures(spans, measures.size));
-  if (measures.size > intentLimits.measuresMax)
-    problems.push(`I can show ${intentLimits.measuresMax} measures at a time.`);
-  if (dimensions.size > intentLimits.dimensionsMax) {
-    problems.push(`I can break down by ${intentLimits.dimensionsMax} dimensions at a time.`);
-  }
+  problems.push(...limitProblems(measures.size, dimensions.size));
   if (times.size > 1) problems.push('I can use one date at a time.');
   const [timeMember] = times;
   return {
@@ -137,7 +134,18 @@ function groupedMeasures(spans: readonly Span[], measureCount: number): readonly
   );
 }
 
-const separators = ['and', 'versus', 'group', 'not', 'highest', 'lowest', 'which', 'how-many', 'is', 'only'];
+const separators: readonly Command[] = [
+  'and',
+  'versus',
+  'group',
+  'not',
+  'highest',
+  'lowest',
+  'which',
+  'how-many',
+  'is',
+  'only',
+];
 
 function isTime(span: Span): boolean {
   return span.kind === 'dimension' && span.member.type === 'time';
@@ -184,16 +192,12 @@ function readRanking(spans: readonly Span[], dimensionPlaces: readonly number[])
     ranking: {
       direction,
       limit,
-      isJudged: places.some((place) => isJudging(spans[place])),
+      isJudged: places.some((place) => isSuperlative(spans[place]?.text ?? '', 'judging')),
       ...(measure !== undefined && { measure }),
     },
     ...(numberPlace >= 0 && { numberPlace }),
     problems,
   };
-}
-
-function isJudging(span: Span | undefined): boolean {
-  return /^(?:best|worst|strongest|weakest)$/i.test(span?.text ?? '');
 }
 
 // "the best month" is one row, "the best months" are ten.

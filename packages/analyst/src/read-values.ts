@@ -1,10 +1,11 @@
 /** Decides, for the values in a question, which dimension each belongs to and whether it is asked for or left out. */
 
 import type { MemberMetadata } from '@inlay/semantic/metadata.ts';
-import { isFiller, type Span } from './annotate.ts';
 import { titleOf } from './describe.ts';
 import type { Filter } from './intent.ts';
+import type { Command } from './lexicon.ts';
 import { plainText } from './plain-text.ts';
+import { before, isCommand, isDimensionMarker, isFiller, type Span } from './span.ts';
 
 /**
  * What the values of a question say.
@@ -90,8 +91,8 @@ function comparedIn(spans: readonly Span[], filters: readonly Filter[]): readonl
 function combinationProblems(spans: readonly Span[], chosen: readonly ChosenValue[]): readonly string[] {
   const shown = ({ value }: ChosenValue): string => `"${plainText(value)}"`;
   return chosen.flatMap((entry, index) => {
-    const before = chosen.slice(0, index);
-    const other = before.find(
+    const earlier = chosen.slice(0, index);
+    const other = earlier.find(
       ({ notAt, member }) => notAt !== undefined && notAt === entry.notAt && member !== entry.member,
     );
     // "without web, Germany"
@@ -102,12 +103,12 @@ function combinationProblems(spans: readonly Span[], chosen: readonly ChosenValu
       ];
     }
     // "Shoes in Germany and Hats in France"
-    const alike = before.findLastIndex(
+    const alike = earlier.findLastIndex(
       ({ member, isExcluded }) => member === entry.member && isExcluded === entry.isExcluded,
     );
     const between =
-      alike < 0 ? undefined : before.slice(alike + 1).find(({ isExcluded }) => isExcluded === entry.isExcluded);
-    if (between === undefined || before[alike]?.value === entry.value) return [];
+      alike < 0 ? undefined : earlier.slice(alike + 1).find(({ isExcluded }) => isExcluded === entry.isExcluded);
+    if (between === undefined || earlier[alike]?.value === entry.value) return [];
     return [`I cannot tell whether ${shown(between)} goes with ${shown(entry)}. Please ask for one after the other.`];
   });
 }
@@ -118,7 +119,7 @@ function bearers(spans: readonly Span[], chosen: readonly ChosenValue[]): readon
   return spans.flatMap((span, place) => {
     if (span.kind !== 'dimension' || firstMeasure < 0 || place < firstMeasure) return [];
     const opening = spans.slice(0, place).findLast((other) => !isFiller(other) && other.kind !== 'value');
-    if (isCommand(opening, ['group', 'which', 'highest', 'lowest', 'and']) || opening?.kind === 'number') return [];
+    if (isDimensionMarker(opening) || isCommand(opening, ['and']) || opening?.kind === 'number') return [];
     const left = step(spans, place, -1, ['filler']);
     const right = step(spans, place, 1, ['filler', 'with', 'is', 'not']);
     const title = `${span.member.title.toLowerCase()} `;
@@ -129,15 +130,11 @@ function bearers(spans: readonly Span[], chosen: readonly ChosenValue[]): readon
   });
 }
 
-function step(spans: readonly Span[], from: number, by: 1 | -1, passed: readonly string[]): number {
+// The place of the first span from `from` on, in direction `by`, that is none of the steering words `passed`.
+function step(spans: readonly Span[], from: number, by: 1 | -1, passed: readonly Command[]): number {
   let place = from + by;
   while (isCommand(spans[place], passed)) place += by;
   return place;
-}
-
-/** True for a span that is one of these steering words. */
-export function isCommand(span: Span | undefined, commands: readonly string[]): boolean {
-  return span?.kind === 'command' && commands.includes(span.command);
 }
 
 // Values one after the other with nothing but "and", "or", "vs" and filler between them.
@@ -163,16 +160,12 @@ function chainsOf(spans: readonly Span[]): readonly Chain[] {
 function neighbour(
   spans: readonly Span[],
   from: number,
-  step: 1 | -1,
+  by: 1 | -1,
 ): { place: number; member: MemberMetadata; isGrouped: boolean } | undefined {
-  let place = from + step;
-  while (isFiller(spans[place]) || isCommand(spans[place], ['is'])) place += step;
+  const place = step(spans, from, by, ['filler', 'is']);
   const span = spans[place];
   if (span?.kind !== 'dimension') return undefined;
-  let marker = place - 1;
-  while (isFiller(spans[marker])) marker -= 1;
-  const isGrouped = step < 0 && isCommand(spans[marker], ['group', 'which', 'highest', 'lowest']);
-  return { place, member: span.member, isGrouped };
+  return { place, member: span.member, isGrouped: by < 0 && isDimensionMarker(before(spans, place)) };
 }
 
 // The dimension beside the value decides; else one that is named anywhere in the question, if only one is.

@@ -1,6 +1,7 @@
 /** Words a refusal: what was understood, what was not, and what could be asked instead. Nothing is queried then. */
 
 import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/metadata.ts';
+import { titleOf } from './describe.ts';
 import type { Reading } from './intent.ts';
 import { listOf, plainText } from './plain-text.ts';
 import { editDistance, wordsOf } from './tokens.ts';
@@ -78,5 +79,5 @@ function distance(word: string, name: string): number {
 }
 
 function titlesOf(members: readonly MemberMetadata[]): readonly string[] {
-  return [...new Set(members.map(({ title }) => plainText(title)))];
+  return [...new Set(members.map(titleOf))];
 }

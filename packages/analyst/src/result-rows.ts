@@ -9,13 +9,16 @@ import { type QueryColumn, queryColumns } from './to-sql.ts';
 
 type Cell = string | number | boolean | null;
 
+/** One row, with a cell for each column. */
+export type ResultRow = readonly Cell[];
+
 /** A column of the query with the type that the result says its values have. */
 export type ResultColumn = QueryColumn & { readonly type: string };
 
-/** The rows returned, as many as came, and how many the query has in all. Each row has a cell for each column. */
+/** The rows returned, as many as came, and how many the query has in all. */
 export interface ResultRows {
   readonly columns: readonly ResultColumn[];
-  readonly rows: readonly (readonly Cell[])[];
+  readonly rows: readonly ResultRow[];
   readonly totalRows: number;
 }
 
@@ -31,7 +34,7 @@ export function readRows(intent: Intent, result: Readonly<Record<string, unknown
     const type = described['column_type'];
     columns.push({ ...column, type: typeof type === 'string' ? type : '' });
   }
-  const rows: (readonly Cell[])[] = [];
+  const rows: ResultRow[] = [];
   for (const row of data) {
     if (!Array.isArray(row) || row.length !== columns.length || !row.every(isCell)) return undefined;
     rows.push(row);
@@ -57,7 +60,7 @@ export function cellText(cell: Cell | undefined, column: ResultColumn, grain: Gr
 export function extremes(
   result: ResultRows,
   column: number,
-): { readonly lowest: readonly Cell[]; readonly highest: readonly Cell[] } | undefined {
+): { readonly lowest: ResultRow; readonly highest: ResultRow } | undefined {
   const numbered = result.rows.flatMap((row) => {
     const digits = readDigits(row[column]);
     return digits === undefined ? [] : [{ row, digits }];

@@ -1,13 +1,11 @@
 /** Decides between a dimension and a measure for words that name both, once the whole question is known. */
 
 import type { MemberMetadata } from '@inlay/semantic/metadata.ts';
-import type { Span } from './annotate.ts';
+import { isSuperlative } from './lexicon.ts';
+import { before, isCommand, isDimensionMarker, type Span } from './span.ts';
 
 /** A span that may be a dimension still, or the measure `orMeasure` that its words name letter by letter. */
 export type Unsettled = Span & { readonly orMeasure?: MemberMetadata };
-
-const listing: readonly string[] = ['and', 'versus', 'filler'];
-const markers: readonly string[] = ['group', 'which', 'highest', 'lowest'];
 
 /**
  * The spans with every choice made. "customers" is the measure where no other one is asked for ("customers by month") or
@@ -30,26 +28,22 @@ function isMarked(spans: readonly Unsettled[], place: number): boolean {
   // "list all customers" wants their names.
   const said = earlier.map(({ text }) => text).join(' ');
   if (/\b(?:list|all)(?: of)?(?: (?:the|my|our|all))*$/i.test(said)) return true;
-  const before = earlier.findLast((span) => !isCommand(span, ['filler']));
-  if (before?.kind === 'number') return true;
+  const previous = before(spans, place);
+  if (previous?.kind === 'number') return true;
   // "top 5 countries by customers" ranks by their number.
   const isRanked = earlier.some((span) => isCommand(span, ['highest', 'lowest']));
   const hasBreakdown = earlier.some(({ kind }) => kind === 'dimension' || kind === 'grain');
-  if (isRanked && hasBreakdown && isCommand(before, ['group'])) return spans.some(({ kind }) => kind === 'measure');
-  return isCommand(before, markers) && !/^(?:most|fewest|least)$/i.test(before?.text ?? '');
+  if (isRanked && hasBreakdown && isCommand(previous, ['group'])) return spans.some(({ kind }) => kind === 'measure');
+  return isDimensionMarker(previous) && !isSuperlative(previous?.text ?? '', 'counting');
 }
 
 // A measure beside it with "and" or a comma between them.
 function isListed(spans: readonly Unsettled[], place: number, step: 1 | -1): boolean {
   let at = place + step;
   let isJoined = false;
-  while (isCommand(spans[at], listing) || (isJoined && spans[at]?.orMeasure !== undefined)) {
+  while (isCommand(spans[at], ['and', 'versus', 'filler']) || (isJoined && spans[at]?.orMeasure !== undefined)) {
     isJoined ||= isCommand(spans[at], ['and', 'versus']);
     at += step;
   }
   return isJoined && spans[at]?.kind === 'measure';
-}
-
-function isCommand(span: Span | undefined, commands: readonly string[]): boolean {
-  return span?.kind === 'command' && commands.includes(span.command);
 }

@@ -38,6 +38,8 @@ const toDateWords: ReadonlyMap<string, Grain> = new Map([
   ['wtd', 'week'],
 ]);
 
+const noSuchDay = 'There is no such day in the calendar.';
+
 const joiners = ['to', 'until', 'till', 'through', '-', '–', '—'];
 
 /** The grain named at token `at`, alone ("monthly") or as a unit ("month"). `over time` reads as month. */
@@ -114,7 +116,7 @@ function readBounded(tokens: readonly Token[], at: number, today: string): TimeP
   if (second === undefined) return undefined;
   const length = joint + joinerLength + second.length - at;
   const periods = boundsOf(first.point, second.point, today);
-  if (periods === undefined) return { problem: 'There is no such day in the calendar.', length };
+  if (periods === undefined) return { problem: noSuchDay, length };
   const [from, to] = periods;
   if (from.from > to.from) return { problem: `${from.label} is after ${to.label}.`, length };
   const range = { from: from.from, to: to.to, label: boundsLabel(from.label, to.label) };
@@ -160,7 +162,7 @@ function readOneSided(tokens: readonly Token[], at: number, today: string): Time
   if (!['since', 'starting', 'after', 'before', 'until', 'till', 'through', 'up', 'from'].includes(word))
     return undefined;
   if (word === 'up' && words === 1) return undefined;
-  if (period === undefined) return { problem: 'There is no such day in the calendar.', length };
+  if (period === undefined) return { problem: noSuchDay, length };
   const { from, to, label } = period;
   const open = (range: TimeRange): TimePhrase => ({ range: assuming(range, second.point), length });
   switch (word) {
@@ -199,7 +201,7 @@ function readBare(tokens: readonly Token[], at: number, today: string): TimePhra
   const before = tokens[at - 1]?.word ?? '';
   if (found.isWeak && !['in', 'for', 'of', 'during', 'within', 'on', 'and'].includes(before)) return undefined;
   const period = periodOf(found.point, today);
-  if (period === undefined) return { problem: 'There is no such day in the calendar.', length: found.length };
+  if (period === undefined) return { problem: noSuchDay, length: found.length };
   return { range: assuming(period, found.point), length: found.length };
 }
 

@@ -1,9 +1,9 @@
 /** Words the answer to a question from the rows that came back, and from nothing else. No number is computed. */
 
-import { answerOpening } from './describe.ts';
-import type { Intent } from './intent.ts';
-import { listOf, lowerTitle, plainText } from './plain-text.ts';
-import { cellText, extremes, type ResultColumn, type ResultRows, readRows } from './result-rows.ts';
+import { answerOpening, lowerTitleOf } from './describe.ts';
+import { type Intent, isHeldToOne } from './intent.ts';
+import { listOf, plainText } from './plain-text.ts';
+import { cellText, extremes, type ResultColumn, type ResultRow, type ResultRows, readRows } from './result-rows.ts';
 
 const rowsNamedMax = 5;
 
@@ -26,8 +26,7 @@ function bodyOf(intent: Intent, result: ResultRows): string {
   const groups = result.columns.filter(({ role }) => role !== 'measure');
   const [first] = result.rows;
   if (first === undefined) return 'no value';
-  if (groups.length === 0) return measuresText(intent, result, first);
-  if (isHeldToOneRow(intent, result)) return measuresText(intent, result, first);
+  if (groups.length === 0 || isHeldToOneRow(intent, result)) return figuresText(intent, result, first);
   const hasCourse = groups[0]?.role === 'time' && intent.ranking === undefined;
   if (hasCourse && groups.length === 1) return courseText(intent, result);
   if (hasCourse) return extremesText(intent, result, groups);
@@ -37,9 +36,7 @@ function bodyOf(intent: Intent, result: ResultRows): string {
 // "Revenue for channel web": the opening has named the one group that there is.
 function isHeldToOneRow(intent: Intent, result: ResultRows): boolean {
   if (result.rows.length !== 1 || intent.ranking !== undefined || intent.time?.grain !== undefined) return false;
-  return intent.dimensions.every((dimension) =>
-    intent.filters.some(({ member, values, isExcluded }) => member === dimension && values.length === 1 && !isExcluded),
-  );
+  return intent.dimensions.every((dimension) => isHeldToOne(intent.filters, dimension));
 }
 
 // "web leads with 182,340.50, then store with 91,022.25, and 3 more".
@@ -48,7 +45,7 @@ function listText(intent: Intent, result: ResultRows, groups: readonly ResultCol
   const listed = empty.length < result.rows.length ? result.rows.filter((row) => !empty.includes(row)) : result.rows;
   const named = listed.slice(0, rowsNamedMax).map((row, index) => {
     const verb = index === 0 ? leadText(intent, result) : 'with';
-    return `${groupText(intent, result, groups, row)} ${verb} ${measuresText(intent, result, row)}`;
+    return `${groupText(intent, result, groups, row)} ${verb} ${figuresText(intent, result, row)}`;
   });
   const [first = '', ...others] = named;
   const more = listed.length - named.length;
@@ -57,7 +54,7 @@ function listText(intent: Intent, result: ResultRows, groups: readonly ResultCol
 }
 
 // Such as products without a category that nobody bought: a row, but nothing to list.
-function isEmptyGroup(result: ResultRows, row: ResultRows['rows'][number]): boolean {
+function isEmptyGroup(result: ResultRows, row: ResultRow): boolean {
   const isMeasure = result.columns.map(({ role }) => role === 'measure');
   return (
     row.every((cell, index) => cell === null || !isMeasure[index]) &&
@@ -67,7 +64,7 @@ function isEmptyGroup(result: ResultRows, row: ResultRows['rows'][number]): bool
 
 function emptyText(groups: readonly ResultColumn[], count: number): string {
   if (count === 0) return '';
-  const titles = groups.map(({ member }) => lowerTitle(plainText(member.title)));
+  const titles = groups.map(({ member }) => lowerTitleOf(member));
   const named = listOf(
     titles.map((title) => `${/^[aeiou]/.test(title) ? 'an' : 'a'} ${title}`),
     'or',
@@ -96,7 +93,7 @@ function courseText(intent: Intent, result: ResultRows): string {
       const label = cellText(row[time], result.columns[time] ?? column, intent.time?.grain);
       return `${cellText(row[index], column, undefined)} in ${label}`;
     };
-    const name = intent.measures.length > 1 ? `${lowerTitle(plainText(column.member.title))} ` : '';
+    const name = nameBefore(intent, column);
     if (result.rows.length === 1) return [`${name}${at(first)}`];
     const found = result.rows.length > 2 ? extremes(result, index) : undefined;
     const span = `${name}from ${at(first)} to ${at(last)}`;
@@ -110,9 +107,9 @@ function extremesText(intent: Intent, result: ResultRows, groups: readonly Resul
   const clauses = result.columns.flatMap((column, index) => {
     if (column.role !== 'measure') return [];
     const found = extremes(result, index);
-    const name = intent.measures.length > 1 ? `${lowerTitle(plainText(column.member.title))} ` : '';
+    const name = nameBefore(intent, column);
     if (found === undefined) return [`${name}no value`];
-    const at = (row: ResultRows['rows'][number]): string =>
+    const at = (row: ResultRow): string =>
       `${cellText(row[index], column, undefined)} for ${groupText(intent, result, groups, row)}`;
     if (result.rows.length === 1) return [`${name}${at(found.highest)}`];
     return [`${name}highest ${at(found.highest)}, lowest ${at(found.lowest)}`];
@@ -120,26 +117,25 @@ function extremesText(intent: Intent, result: ResultRows, groups: readonly Resul
   return clauses.join('; ');
 }
 
-function measuresText(intent: Intent, result: ResultRows, row: ResultRows['rows'][number]): string {
+function figuresText(intent: Intent, result: ResultRows, row: ResultRow): string {
   const parts = result.columns.flatMap((column, index) => {
     if (column.role !== 'measure') return [];
-    const value = cellText(row[index], column, undefined);
-    return [intent.measures.length > 1 ? `${lowerTitle(plainText(column.member.title))} ${value}` : value];
+    return [`${nameBefore(intent, column)}${cellText(row[index], column, undefined)}`];
   });
   return listOf(parts);
 }
 
-function groupText(
-  intent: Intent,
-  result: ResultRows,
-  groups: readonly ResultColumn[],
-  row: ResultRows['rows'][number],
-): string {
+// `orders `: of several measures each figure needs a name; of one the opening has named it.
+function nameBefore(intent: Intent, column: ResultColumn): string {
+  return intent.measures.length > 1 ? `${lowerTitleOf(column.member)} ` : '';
+}
+
+function groupText(intent: Intent, result: ResultRows, groups: readonly ResultColumn[], row: ResultRow): string {
   return groups
     .map((column) => {
       const cell = row[result.columns.indexOf(column)];
       if (cell !== null) return cellText(cell, column, intent.time?.grain);
-      return `no value of ${lowerTitle(plainText(column.member.title))}`;
+      return `no value of ${lowerTitleOf(column.member)}`;
     })
     .join(', ');
 }

@@ -1,10 +1,10 @@
 /** Draws an intent as a Vega-Lite v5 spec without data: marks and encodings only, no expressions, transforms or URLs. */
 
+import type { Json } from '@inlay/semantic/subject.ts';
 import type { Grain } from './calendar.ts';
 import type { Intent } from './intent.ts';
 import { type QueryColumn, queryColumns } from './to-sql.ts';
 
-type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 type Channel = { readonly [key: string]: Json };
 
 // The formats of a time axis (d3-time-format); a week is named by its Monday.
@@ -43,7 +43,7 @@ function oneGroup(intent: Intent, group: QueryColumn, measure: QueryColumn): Jso
 }
 
 function twoGroups(intent: Intent, group: QueryColumn, second: QueryColumn, measure: QueryColumn): Json {
-  const color: Channel = { field: fieldOf(second), type: 'nominal', title: titleOf(second) };
+  const color: Channel = { field: fieldOf(second), type: 'nominal', title: columnTitle(second) };
   if (isCourse(intent, group)) {
     return { mark: 'line', encoding: { x: timeAxis(intent, group), y: quantity(measure), color } };
   }
@@ -71,17 +71,17 @@ function isCourse(intent: Intent, group: QueryColumn): boolean {
 
 function timeAxis(intent: Intent, column: QueryColumn): Channel {
   const format = axisFormats[intent.time?.grain ?? 'day'];
-  return { field: fieldOf(column), type: 'temporal', title: titleOf(column), axis: { format } };
+  return { field: fieldOf(column), type: 'temporal', title: columnTitle(column), axis: { format } };
 }
 
 function category(intent: Intent, column: QueryColumn): Channel {
   const sort = intent.ranking?.direction === 'lowest' ? 'x' : '-x';
-  return { field: fieldOf(column), type: 'nominal', sort, title: titleOf(column) };
+  return { field: fieldOf(column), type: 'nominal', sort, title: columnTitle(column) };
 }
 
 function quantity(column: QueryColumn): Channel {
   const axis = axisOf(column);
-  const channel: Channel = { field: fieldOf(column), type: 'quantitative', title: titleOf(column) };
+  const channel: Channel = { field: fieldOf(column), type: 'quantitative', title: columnTitle(column) };
   return Object.keys(axis).length > 0 ? { ...channel, axis } : channel;
 }
 
@@ -90,7 +90,7 @@ function axisOf(column: QueryColumn): Channel {
 }
 
 // The column of a time is named by its unit, which is what its values are.
-function titleOf(column: QueryColumn): string {
+function columnTitle(column: QueryColumn): string {
   if (column.role !== 'time') return column.member.title;
   const unit = column.name.slice(column.name.lastIndexOf('_') + 1);
   return unit.charAt(0).toUpperCase() + unit.slice(1);

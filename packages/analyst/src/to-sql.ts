@@ -44,13 +44,13 @@ export function toSql(intent: Intent): string {
   ].join(' ');
 }
 
-/** A string literal. PostgreSQL's standard strings know one escape: a doubled quote. */
-export function quoteValue(value: string): string {
+// A string literal. PostgreSQL's standard strings know one escape: a doubled quote.
+function quoteValue(value: string): string {
   return `'${value.replaceAll("'", "''")}'`;
 }
 
-/** An identifier, in double quotes where it would not be read as itself without them. */
-export function quoteName(name: string): string {
+// An identifier, in double quotes where it would not be read as itself without them.
+function quoteName(name: string): string {
   const isPlain = /^[a-z_][a-z0-9_]*$/.test(name) && !reservedWords.has(name);
   return isPlain ? name : `"${name.replaceAll('"', '""')}"`;
 }

@@ -3,7 +3,7 @@
 /**
  * One word or one symbol of a text.
  * - `text`: as written. `word`: in lower case, without a possessive 's. `stem`: `word` without a plural ending.
- * - `isGlued`: no white space stands before it.
+ * - `isWord`: letters or digits, no symbol. `isGlued`: no white space stands before it.
  */
 export interface Token {
   readonly text: string;
@@ -16,8 +16,8 @@ export interface Token {
 // A date such as 2024-03 or 2024-03-15, or a run of letters and digits, or any other single character.
 const tokenPattern = /\d{4}-\d{2}(?:-\d{2})?(?![\p{L}\p{M}\p{N}])|[\p{L}\p{M}\p{N}]+(?:['’][\p{L}\p{M}]+)*|\S/gu;
 
-/** The word without its English plural ending, roughly: `categories` → `category`, `status` stays. */
-export function stemOf(word: string): string {
+// The word without its English plural ending, roughly: `categories` → `category`, `status` stays.
+function stemOf(word: string): string {
   if (word.length <= 3) return word;
   if (word.endsWith('ies') && word.length > 4) return `${word.slice(0, -3)}y`;
   if (/(?:ch|sh|x|ss|z|tus)es$/.test(word)) return word.slice(0, -2);
@@ -47,7 +47,7 @@ export function wordsOf(text: string): readonly Token[] {
   return tokenise(text, 40).filter((token) => token.isWord);
 }
 
-/** The 0-based character distance between two short words (Levenshtein); both are cut to 40 characters. */
+/** How many letters have to be changed, added or left out to turn one short word into the other; both are cut to 40. */
 export function editDistance(left: string, right: string): number {
   const a = left.slice(0, 40);
   const b = right.slice(0, 40);

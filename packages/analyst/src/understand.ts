@@ -1,24 +1,17 @@
 /** Understands the last question of a thread: by itself, or as a change of the questions before it, which are replayed. */
 
 import type { RelationMetadata } from '@inlay/semantic/metadata.ts';
+import type { AnalystContext } from './analyst.ts';
 import { annotate, readText, type Vocabulary } from './annotate.ts';
 import { type AnalystMessage, readToolResult } from './conversation.ts';
 import { type Completed, completeFollowUp, completeQuestion, isFollowUp } from './follow-up.ts';
-import { type Intent, intentLimits, type Reading } from './intent.ts';
+import { hasBreakdown, type Intent, intentLimits, type Reading } from './intent.ts';
 import { indexMembers } from './member-index.ts';
 import { listOf, plainText } from './plain-text.ts';
 import { readQuestion } from './read-question.ts';
 import { exampleText, refusalText } from './refusal.ts';
 import { tokenise } from './tokens.ts';
 import { indexValues } from './value-index.ts';
-
-/** What the analyst needs to know to understand: see `AnalystContext`. */
-export interface UnderstandingContext {
-  readonly today: string;
-  readonly relations: readonly RelationMetadata[];
-  readonly valueMatches: readonly { readonly member: string; readonly value: string }[];
-  readonly toolNames: { readonly sql: string };
-}
 
 /**
  * The question's intent, or the words of a refusal. `base`: for a follow-up the position of the message with the whole
@@ -36,11 +29,7 @@ const lostThread =
   'I can no longer tell what the question before meant. Please ask the whole question again. I queried nothing.';
 
 /** Understands the user's message at position `place` of `messages`. */
-export function understand(
-  messages: readonly AnalystMessage[],
-  place: number,
-  context: UnderstandingContext,
-): Understanding {
+export function understand(messages: readonly AnalystMessage[], place: number, context: AnalystContext): Understanding {
   if (context.relations.length === 0) return { kind: 'refusal', text: 'There is no data here that you may query.' };
   const vocabularies = context.relations.map((relation): readonly [RelationMetadata, Vocabulary] => [
     relation,
@@ -106,8 +95,9 @@ function isClean(reading: Reading): boolean {
 
 // Without a measure, or with one to rank by but nothing to rank ("top 5 by revenue").
 function isCleanChange(reading: Reading): boolean {
-  const isBreakdownNew = reading.dimensions.length > 0 || reading.grain !== undefined;
-  return isClean(reading) && (reading.measures.length === 0 || (reading.ranking !== undefined && !isBreakdownNew));
+  return (
+    isClean(reading) && (reading.measures.length === 0 || (reading.ranking !== undefined && !hasBreakdown(reading)))
+  );
 }
 
 // Applies follow-ups, oldest first. One that was refused then is passed over now, as the reader of the thread expects.
@@ -116,7 +106,7 @@ function foldOnto(
   place: number,
   chain: readonly Change[],
   messages: readonly AnalystMessage[],
-  context: UnderstandingContext,
+  context: AnalystContext,
 ): Understanding {
   let intent = base;
   for (const change of chain) {
@@ -148,7 +138,7 @@ function notInRelation(readings: readonly Reading[], relation: RelationMetadata)
 function withoutBase(
   chain: readonly Change[],
   messages: readonly AnalystMessage[],
-  context: UnderstandingContext,
+  context: AnalystContext,
 ): Understanding {
   for (const [step, { place, readings }] of chain.entries()) {
     const whole = bestIntent(readings);
@@ -158,7 +148,7 @@ function withoutBase(
 }
 
 // The refusal speaks of the relation that covers most of the question.
-function refuse(readings: readonly Reading[], context: UnderstandingContext): string {
+function refuse(readings: readonly Reading[], context: AnalystContext): string {
   const best = readings.toSorted(
     (left, right) =>
       left.unknown.length - right.unknown.length ||

@@ -1,6 +1,7 @@
 /** Finds values of dimensions in a question, word by word. */
 
 import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/metadata.ts';
+import type { ValueMatch } from './analyst.ts';
 import { isJoint } from './lexicon.ts';
 import { type Token, tokenise } from './tokens.ts';
 
@@ -16,10 +17,7 @@ export type ValueIndex = ReadonlyMap<string, readonly (DimensionValue & { readon
 const valueTokensMax = 40;
 
 /** Builds the index from the values that the server found; those of other relations or unknown members are left out. */
-export function indexValues(
-  relation: RelationMetadata,
-  matches: readonly { readonly member: string; readonly value: string }[],
-): ValueIndex {
+export function indexValues(relation: RelationMetadata, matches: readonly ValueMatch[]): ValueIndex {
   const memberByName = new Map(relation.members.map((member) => [member.name, member]));
   const index = new Map<string, (DimensionValue & { tokens: readonly Token[] })[]>();
   for (const match of matches) {

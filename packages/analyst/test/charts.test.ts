@@ -89,13 +89,12 @@ describe('charts', () => {
   });
 
   it('quotes names that SQL or Vega-Lite would read otherwise', () => {
-    const members = sales.members.map((member) =>
-      member.name === 'sales.channel' ? { ...member, name: 'sales.Order' } : { ...member },
-    );
-    const renamed = members.map((member) =>
-      member.name === 'sales.brand' ? { ...member, name: 'sales.a.b' } : member,
-    );
-    const context = { ...shop, relations: [{ ...sales, name: 'user', members: renamed }] };
+    const renamed = new Map([
+      ['sales.channel', 'sales.Order'],
+      ['sales.brand', 'sales.a.b'],
+    ]);
+    const members = sales.members.map((member) => ({ ...member, name: renamed.get(member.name) ?? member.name }));
+    const context = { ...shop, relations: [{ ...sales, name: 'user', members }] };
     expect(inputOf(ask('revenue by channel', [], context).turn)['sqlQuery']).toContain(
       'SELECT "Order", MEASURE(revenue)',
     );

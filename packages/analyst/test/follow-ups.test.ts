@@ -1,22 +1,7 @@
 /** Questions that go on from the one before. */
 
-import type { AnalystMessage } from '@inlay/analyst/conversation.ts';
 import { describe, expect, it } from 'vitest';
-import { answerTo, ask, inputOf, rowsResult, shop } from './shop-catalogue.ts';
-
-/** Asks questions one after the other; the SQL tool returns no rows. Gives the last input or text. */
-function thread(...questions: readonly string[]): {
-  readonly sql: string;
-  readonly input: Readonly<Record<string, string>>;
-} {
-  let messages: readonly AnalystMessage[] = [];
-  for (const [index, question] of questions.slice(0, -1).entries()) {
-    messages = answerTo(question, JSON.stringify({ uuid: `result-${index}` }), messages).messages;
-  }
-  const { turn } = ask(questions.at(-1) ?? '', messages);
-  const input = inputOf(turn);
-  return { sql: input['sqlQuery'] ?? turn.text, input };
-}
+import { answerTo, ask, inputInThread, inputOf, rowsResult, shop, sqlInThread } from './shop-catalogue.ts';
 
 const followUps: readonly (readonly [questions: readonly string[], sql: string])[] = [
   [
@@ -83,7 +68,7 @@ const followUps: readonly (readonly [questions: readonly string[], sql: string])
 
 describe('follow-ups', () => {
   it.each(followUps)('%j', (questions, sql) => {
-    expect(thread(...questions).sql).toBe(sql);
+    expect(sqlInThread(questions)).toBe(sql);
   });
 
   it.each([
@@ -93,20 +78,19 @@ describe('follow-ups', () => {
     [['revenue by month and channel', 'top 5'], 'I cannot rank and show a course over time at once.'],
     [['gibberish', 'only web'], 'I need to know what to measure.'],
   ])('refuses %j', (questions, text) => {
-    const { sql } = thread(...questions);
+    const sql = sqlInThread(questions);
     expect(sql).toContain(text);
     expect(sql).not.toContain('SELECT');
   });
 
   it('names the result that it builds on, and looks nothing up again', () => {
-    const { input } = thread('orders by brand', 'revenue by channel', 'only web');
-    expect(input).toMatchObject({
+    expect(inputInThread(['orders by brand', 'revenue by channel', 'only web'])).toMatchObject({
       queryTitle: 'Revenue by channel',
       description: 'Revenue by channel for channel web, all time',
       userRequest: 'only web',
       memoryId: 'result-1',
     });
-    expect(thread('orders by brand', 'revenue by channel').input).not.toHaveProperty('memoryId');
+    expect(inputInThread(['orders by brand', 'revenue by channel'])).not.toHaveProperty('memoryId');
   });
 
   it('takes no memory from before the question that it goes back to', () => {

@@ -4,16 +4,29 @@ import { type AnalystContext, type AnalystTurn, nextTurn, type ValueMatch } from
 import type { AnalystMessage } from '@inlay/analyst/conversation.ts';
 import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/metadata.ts';
 
-function measure(relation: string, name: string, title: string, more: Partial<MemberMetadata> = {}): MemberMetadata {
+/** A measure, a sum unless `more` says otherwise. */
+export function measure(
+  relation: string,
+  name: string,
+  title: string,
+  more: Partial<MemberMetadata> = {},
+): MemberMetadata {
   const base = { name: `${relation}.${name}`, title, description: '', type: 'number', kind: 'measure' } as const;
   return { ...base, aggType: 'sum', synonyms: [], ...more };
 }
 
-function dimension(relation: string, name: string, title: string, more: Partial<MemberMetadata> = {}): MemberMetadata {
+/** A dimension, of texts unless `more` says otherwise. */
+export function dimension(
+  relation: string,
+  name: string,
+  title: string,
+  more: Partial<MemberMetadata> = {},
+): MemberMetadata {
   const base = { name: `${relation}.${name}`, title, description: '', type: 'string', kind: 'dimension' } as const;
   return { ...base, synonyms: [], ...more };
 }
 
+/** Its first view. */
 export const sales: RelationMetadata = {
   name: 'sales',
   type: 'view',
@@ -42,6 +55,7 @@ export const sales: RelationMetadata = {
   ],
 };
 
+/** Its second view, which shares some members with the first. */
 export const fulfilment: RelationMetadata = {
   name: 'fulfilment',
   type: 'view',
@@ -70,6 +84,7 @@ function values(name: string, ...found: readonly string[]): readonly ValueMatch[
   );
 }
 
+/** All that a user of the shop may see, with the values that questions in the tests speak of. */
 export const shop: AnalystContext = {
   today: '2025-11-20',
   relations: [sales, fulfilment],
@@ -129,8 +144,28 @@ export function ask(
 
 /** The SQL that a question leads to, or the text of the refusal. */
 export function sqlOf(question: string, context: AnalystContext = shop): string {
-  const { turn } = ask(question, [], context);
-  return inputOf(turn)['sqlQuery'] ?? turn.text;
+  return sqlInThread([question], context);
+}
+
+/**
+ * The input of the query that the last of several questions in one thread leads to, with the text of its turn as `sqlQuery`
+ * where it leads to none. The SQL tool gives no rows; its results are `result-0`, `result-1` …
+ */
+export function inputInThread(
+  questions: readonly string[],
+  context: AnalystContext = shop,
+): Readonly<Record<string, string>> {
+  let messages: readonly AnalystMessage[] = [];
+  for (const [index, question] of questions.slice(0, -1).entries()) {
+    messages = answerTo(question, JSON.stringify({ uuid: `result-${index}` }), messages, context).messages;
+  }
+  const { turn } = ask(questions.at(-1) ?? '', messages, context);
+  return { sqlQuery: turn.text, ...inputOf(turn) };
+}
+
+/** The SQL that the last of several questions in one thread leads to, or the text of the refusal. */
+export function sqlInThread(questions: readonly string[], context: AnalystContext = shop): string {
+  return inputInThread(questions, context)['sqlQuery'] ?? '';
 }
 
 /** A result of the SQL tool for rows of given columns (`name:Type`). */

@@ -1,13 +1,20 @@
 /** Questions that are easily answered with the figure of another question. Each is read as meant, or asked back. */
 
 import type { AnalystContext } from '@inlay/analyst/analyst.ts';
-import type { AnalystMessage } from '@inlay/analyst/conversation.ts';
 import type { RelationMetadata } from '@inlay/semantic/metadata.ts';
 import { describe, expect, it } from 'vitest';
-import { answerTo, ask, fulfilment, inputOf, rowsResult, sales, shop, sqlOf } from './shop-catalogue.ts';
-
-const dimension = { description: '', type: 'string', kind: 'dimension', synonyms: [] } as const;
-const measure = { description: '', type: 'number', kind: 'measure', synonyms: [] } as const;
+import {
+  answerTo,
+  ask,
+  dimension,
+  fulfilment,
+  measure,
+  rowsResult,
+  sales,
+  shop,
+  sqlInThread,
+  sqlOf,
+} from './shop-catalogue.ts';
 
 /** The shop with words that name two things: "customers", "buyers", "make", "time", "lines". */
 const richSales: RelationMetadata = {
@@ -19,12 +26,12 @@ const richSales: RelationMetadata = {
       if (member.name !== 'sales.customers_count') return [member];
       return [{ ...member, title: 'Active customers', synonyms: ['customers', 'buyers'] }];
     }),
-    { ...dimension, name: 'sales.customer', title: 'Customer', synonyms: ['buyer'] },
-    { ...dimension, name: 'sales.customer_segment', title: 'Customer segment' },
-    { ...dimension, name: 'sales.cost', title: 'Purchase price', synonyms: ['cost'], type: 'number' },
-    { ...measure, name: 'sales.largest_line', title: 'Largest order line', aggType: 'max' },
-    { ...measure, name: 'sales.refunds_count', title: 'Refunds', aggType: 'count' },
-    { ...measure, name: 'sales.refund_rate', title: 'Refund rate', aggType: 'number', format: 'percent' },
+    dimension('sales', 'customer', 'Customer', { synonyms: ['buyer'] }),
+    dimension('sales', 'customer_segment', 'Customer segment'),
+    dimension('sales', 'cost', 'Purchase price', { synonyms: ['cost'], type: 'number' }),
+    measure('sales', 'largest_line', 'Largest order line', { aggType: 'max' }),
+    measure('sales', 'refunds_count', 'Refunds', { aggType: 'count' }),
+    measure('sales', 'refund_rate', 'Refund rate', { aggType: 'number', format: 'percent' }),
   ],
 };
 
@@ -150,14 +157,6 @@ describe('wording', () => {
   });
 });
 
-/** The SQL or text of the last of several questions in one thread. */
-function lastOf(...questions: readonly string[]): string {
-  let messages: readonly AnalystMessage[] = [];
-  for (const question of questions.slice(0, -1)) messages = answerTo(question, '{"uuid":"r"}', messages, rich).messages;
-  const { turn } = ask(questions.at(-1) ?? '', messages, rich);
-  return inputOf(turn)['sqlQuery'] ?? turn.text;
-}
-
 describe('wording of follow-ups', () => {
   it.each([
     [['revenue by month', 'ok, by channel'], 'SELECT channel, MEASURE(revenue)'],
@@ -177,6 +176,6 @@ describe('wording of follow-ups', () => {
     [['top 5 brands by revenue', 'what is their average order value'], 'but not "their"'],
     [['refund rate by brand', 'which was the worst'], 'Do you mean the highest or the lowest refund rate?'],
   ])('%j', (questions, expected) => {
-    expect(lastOf(...questions)).toContain(expected);
+    expect(sqlInThread(questions, rich)).toContain(expected);
   });
 });
