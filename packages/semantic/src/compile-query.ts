@@ -8,15 +8,9 @@
  */
 import type { DataModel, Measure } from './data-model.ts';
 import type { Dialect } from './dialects/dialect.ts';
-import {
-  createBinder,
-  type EmitScope,
-  emitDimension,
-  emitExpression,
-  emitTemplate,
-  type Parameter,
-} from './emit-expression.ts';
-import { emitLeaf, emitViewFilter } from './emit-leaves.ts';
+import { createBinder, type EmitScope, emitDimension, emitExpression, type Parameter } from './emit-expression.ts';
+import { emitFrom, type RowSource } from './emit-from.ts';
+import { emitViewFilter } from './emit-leaves.ts';
 import { type JoinTree, joinTree, type NodePath, pathOf } from './join-tree.ts';
 import { mayFail } from './may-fail.ts';
 import { emitBlock, measureId, neededMeasures, planBlocks, referToMeasure } from './plan-blocks.ts';
@@ -81,24 +75,15 @@ export function compileQuery(
 
   const measures = neededMeasures(query, memberScope);
   const blocks = planBlocks(measures.values(), shared.nodes, tree, memberScope);
-  const where = (conditions: readonly (string | null)[]) => {
-    const all = conditions.filter((it) => it !== null);
-    return all.length === 0 ? '' : ` WHERE ${all.join(' AND ')}`;
-  };
-  const canTell = [query.where, query.having].some((it) => it !== null && mayFail(it));
-  const from = (nodes: readonly NodePath[]) => {
-    const leaves = nodes.map((path) => ({
-      ...emitLeaf(path, taken.of(tree.cube(path).name), subject, newScope('An access policy')),
-      path,
-    }));
-    const joins = leaves.map(({ path, sql }) =>
-      tree.join(path) === null ? sql : `LEFT JOIN ${sql} ON (${joinCondition(path, tree, newScope('A join'))})`,
-    );
-    const rows = `FROM ${joins.join(' ')}`;
-    const isRestricted = viewFilter !== null || leaves.some(({ isFiltered }) => isFiltered);
-    if (!canTell || !isRestricted) return `${rows}${where([viewFilter, condition])}`;
-    const aliases = nodes.map((path) => dialect.quote(tree.alias(path)));
-    return `${dialect.fence(aliases, `${rows}${where([viewFilter])}`)}${where([condition])}`;
+  const rows: RowSource = {
+    tree,
+    dialect,
+    subject,
+    newScope,
+    takenFrom: taken.of,
+    viewFilter,
+    condition,
+    canFail: [query.where, query.having].some((it) => it !== null && mayFail(it)),
   };
 
   const columnOf = new Map(
@@ -127,7 +112,7 @@ export function compileQuery(
 
   const select = query.select.map(({ name, expression }) => `${emitOuter(expression)} AS ${dialect.quote(name)}`);
   const joined = blocks.map((block, index) => {
-    const sql = emitBlock(block, keys, from(block.nodes), isGrouped);
+    const sql = emitBlock(block, keys, emitFrom(block.nodes, rows), isGrouped);
     if (index === 0) return `(${sql}) AS b0`;
     if (keys.length === 0) return `CROSS JOIN (${sql}) AS b${index}`;
     const on = keys.map(({ name }) => dialect.isNotDistinct(`b0.${name}`, `b${index}.${name}`)).join(' AND ');
@@ -161,15 +146,6 @@ function takenMembers(query: ResolvedQuery) {
   };
   for (const { member } of query.taken.values()) add(member.cube, member.name);
   return { of, add };
-}
-
-/** The condition of the join that leads to a node; the root has none. */
-function joinCondition(path: NodePath, tree: JoinTree, scope: EmitScope): string {
-  const edge = tree.join(path);
-  if (edge === null) return 'TRUE';
-  const on = emitTemplate(edge.join.sql, edge.parent, scope);
-  if ([...scope.nodes].every((node) => node === path || node === edge.parent)) return on;
-  throw new SemanticError('QUERY_NOT_PLANNABLE', `${scope.reader} reads another cube than the two that it joins.`);
 }
 
 function emitOrder(
