@@ -65,7 +65,12 @@ function selectItem(column: QueryColumn, intent: Intent): string {
 
 function conditionsOf(intent: Intent): readonly string[] {
   const conditions = intent.filters.map(filterCondition);
-  const { time } = intent;
+  const { time, ranking } = intent;
+  // Who asks for the top promotion codes asks for codes: rows without one take no place in a ranking.
+  for (const member of ranking === undefined ? [] : intent.dimensions) {
+    const isHeld = intent.filters.some((filter) => filter.member === member && !filter.isExcluded);
+    if (!isHeld) conditions.push(`${quoteName(localName(member))} IS NOT NULL`);
+  }
   if (time !== undefined) {
     const member = quoteName(localName(time.member));
     if (time.range?.from !== undefined) conditions.push(`${member} >= ${quoteValue(time.range.from)}`);

@@ -22,11 +22,11 @@ const followUps: readonly (readonly [questions: readonly string[], sql: string])
   ],
   [
     ['revenue by product', 'top 5'],
-    'SELECT product, MEASURE(revenue) AS revenue FROM sales GROUP BY 1 ORDER BY 2 DESC NULLS LAST, 1 ASC NULLS LAST LIMIT 5',
+    'SELECT product, MEASURE(revenue) AS revenue FROM sales WHERE product IS NOT NULL GROUP BY 1 ORDER BY 2 DESC NULLS LAST, 1 ASC NULLS LAST LIMIT 5',
   ],
   [
     ['orders and revenue by product', 'top 5 by revenue'],
-    'SELECT product, MEASURE(orders_count) AS orders_count, MEASURE(revenue) AS revenue FROM sales GROUP BY 1 ORDER BY 3 DESC NULLS LAST, 1 ASC NULLS LAST LIMIT 5',
+    'SELECT product, MEASURE(orders_count) AS orders_count, MEASURE(revenue) AS revenue FROM sales WHERE product IS NOT NULL GROUP BY 1 ORDER BY 3 DESC NULLS LAST, 1 ASC NULLS LAST LIMIT 5',
   ],
   [
     ['top 5 products by revenue', 'only web', 'by month'],

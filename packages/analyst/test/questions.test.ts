@@ -39,27 +39,27 @@ const questions: readonly (readonly [question: string, sql: string])[] = [
   ["revenue for kids' toys", "SELECT MEASURE(revenue) AS revenue FROM sales WHERE category = 'Kids'' Toys'"],
   [
     'top 5 products by revenue',
-    'SELECT product, MEASURE(revenue) AS revenue FROM sales GROUP BY 1 ORDER BY 2 DESC NULLS LAST, 1 ASC NULLS LAST LIMIT 5',
+    'SELECT product, MEASURE(revenue) AS revenue FROM sales WHERE product IS NOT NULL GROUP BY 1 ORDER BY 2 DESC NULLS LAST, 1 ASC NULLS LAST LIMIT 5',
   ],
   [
     'top products by revenue',
-    'SELECT product, MEASURE(revenue) AS revenue FROM sales GROUP BY 1 ORDER BY 2 DESC NULLS LAST, 1 ASC NULLS LAST LIMIT 10',
+    'SELECT product, MEASURE(revenue) AS revenue FROM sales WHERE product IS NOT NULL GROUP BY 1 ORDER BY 2 DESC NULLS LAST, 1 ASC NULLS LAST LIMIT 10',
   ],
   [
     'bottom 3 channels by orders',
-    'SELECT channel, MEASURE(orders_count) AS orders_count FROM sales GROUP BY 1 ORDER BY 2 ASC NULLS LAST, 1 ASC NULLS LAST LIMIT 3',
+    'SELECT channel, MEASURE(orders_count) AS orders_count FROM sales WHERE channel IS NOT NULL GROUP BY 1 ORDER BY 2 ASC NULLS LAST, 1 ASC NULLS LAST LIMIT 3',
   ],
   [
     'which product has the highest revenue',
-    'SELECT product, MEASURE(revenue) AS revenue FROM sales GROUP BY 1 ORDER BY 2 DESC NULLS LAST, 1 ASC NULLS LAST LIMIT 1',
+    'SELECT product, MEASURE(revenue) AS revenue FROM sales WHERE product IS NOT NULL GROUP BY 1 ORDER BY 2 DESC NULLS LAST, 1 ASC NULLS LAST LIMIT 1',
   ],
   [
     'which carrier has the lowest on-time rate',
-    'SELECT carrier, MEASURE(on_time_rate) AS on_time_rate FROM fulfilment GROUP BY 1 ORDER BY 2 ASC NULLS LAST, 1 ASC NULLS LAST LIMIT 1',
+    'SELECT carrier, MEASURE(on_time_rate) AS on_time_rate FROM fulfilment WHERE carrier IS NOT NULL GROUP BY 1 ORDER BY 2 ASC NULLS LAST, 1 ASC NULLS LAST LIMIT 1',
   ],
   [
     'top 5 products and channels by revenue',
-    'SELECT product, channel, MEASURE(revenue) AS revenue FROM sales GROUP BY 1, 2 ORDER BY 3 DESC NULLS LAST, 1 ASC NULLS LAST, 2 ASC NULLS LAST LIMIT 5',
+    'SELECT product, channel, MEASURE(revenue) AS revenue FROM sales WHERE product IS NOT NULL AND channel IS NOT NULL GROUP BY 1, 2 ORDER BY 3 DESC NULLS LAST, 1 ASC NULLS LAST, 2 ASC NULLS LAST LIMIT 5',
   ],
   [
     'orders by carrier',
@@ -116,11 +116,11 @@ const questions: readonly (readonly [question: string, sql: string])[] = [
   ['revenue for "web"', "SELECT MEASURE(revenue) AS revenue FROM sales WHERE channel = 'web'"],
   [
     'the worst 3 sellers by AOV',
-    'SELECT merchant, MEASURE(average_order_value) AS average_order_value FROM sales GROUP BY 1 ORDER BY 2 ASC NULLS LAST, 1 ASC NULLS LAST LIMIT 3',
+    'SELECT merchant, MEASURE(average_order_value) AS average_order_value FROM sales WHERE merchant IS NOT NULL GROUP BY 1 ORDER BY 2 ASC NULLS LAST, 1 ASC NULLS LAST LIMIT 3',
   ],
   [
     'highest revenue by channel',
-    'SELECT channel, MEASURE(revenue) AS revenue FROM sales GROUP BY 1 ORDER BY 2 DESC NULLS LAST, 1 ASC NULLS LAST LIMIT 1',
+    'SELECT channel, MEASURE(revenue) AS revenue FROM sales WHERE channel IS NOT NULL GROUP BY 1 ORDER BY 2 DESC NULLS LAST, 1 ASC NULLS LAST LIMIT 1',
   ],
   [
     'sales.revenue by sales.channel',

@@ -173,7 +173,7 @@ const questions: readonly (readonly [question: string, sql: string])[] = [
   ],
   [
     'which brands have the most orders in 2024?',
-    "SELECT brand, MEASURE(orders_count) AS orders_count FROM sales WHERE created_at >= '2024-01-01' AND created_at < '2025-01-01' GROUP BY 1 ORDER BY 2 DESC NULLS LAST, 1 ASC NULLS LAST LIMIT 10",
+    "SELECT brand, MEASURE(orders_count) AS orders_count FROM sales WHERE brand IS NOT NULL AND created_at >= '2024-01-01' AND created_at < '2025-01-01' GROUP BY 1 ORDER BY 2 DESC NULLS LAST, 1 ASC NULLS LAST LIMIT 10",
   ],
   [
     'shipments and orders per carrier and month in 2024',

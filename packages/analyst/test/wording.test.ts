@@ -88,7 +88,10 @@ const readings: readonly (readonly [question: string, sql: string])[] = [
   ['orders by month before 2024', "date_trunc('month', created_at) AS month, MEASURE(orders_count)"],
   ['revenue this December', "MEASURE(revenue) AS revenue FROM sales WHERE created_at >= '2025-12-01'"],
   ['logistics orders by channel', 'channel, MEASURE(orders_count) AS orders_count FROM fulfilment'],
-  ['worst brands by revenue', 'brand, MEASURE(revenue) AS revenue FROM sales GROUP BY 1 ORDER BY 2 ASC'],
+  [
+    'worst brands by revenue',
+    'brand, MEASURE(revenue) AS revenue FROM sales WHERE brand IS NOT NULL GROUP BY 1 ORDER BY 2 ASC',
+  ],
 ];
 
 const refusals: readonly (readonly [question: string, named: string])[] = [
