@@ -311,7 +311,7 @@ describe.each(databaseKinds)('a user named by a call, on %s', (kind) => {
     await expect(loadSubject(database.db, principal, start)).rejects.toMatchObject(refused);
   });
 
-  test.runIf(kind === 'postgres')('fifty calls at once for one new name make one user', async () => {
+  test('fifty calls at once for one new name make one user', async () => {
     const groups = ['merchant', 'merchant_admin', 'platform_team'];
     const calls = Array.from({ length: 50 }, (_, index) => ({
       groups: groups.filter((_group, bit) => (index >> bit) & 1),
@@ -327,33 +327,26 @@ describe.each(databaseKinds)('a user named by a call, on %s', (kind) => {
     expect(stored).toEqual(winner?.groups);
   });
 
-  test.runIf(kind === 'postgres')(
-    'many users with overlapping groups and promotions do not wait for each other for ever',
-    async () => {
-      const names = ['a', 'b', 'c', 'd', 'e'];
-      const lists = [['merchant', 'platform_team'], ['platform_team', 'merchant'], ['merchant_admin', 'merchant'], []];
-      const lifetimes: Lifetime[] = [
-        { kind: 'ephemeral', ttlSeconds: 5 },
-        { kind: 'persistent' },
-        { kind: 'unchanged' },
-      ];
-      const settled = await Promise.allSettled(
-        Array.from({ length: 200 }, (_, index) =>
-          call(
-            {
-              externalId: names[index % names.length] ?? '',
-              groups: lists[index % lists.length] ?? [],
-              lifetime: lifetimes[index % lifetimes.length] ?? { kind: 'unchanged' },
-            },
-            after(index % 7),
-          ),
+  test('many users with overlapping groups and promotions do not wait for each other for ever', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    const lists = [['merchant', 'platform_team'], ['platform_team', 'merchant'], ['merchant_admin', 'merchant'], []];
+    const lifetimes: Lifetime[] = [{ kind: 'ephemeral', ttlSeconds: 5 }, { kind: 'persistent' }, { kind: 'unchanged' }];
+    const settled = await Promise.allSettled(
+      Array.from({ length: 200 }, (_, index) =>
+        call(
+          {
+            externalId: names[index % names.length] ?? '',
+            groups: lists[index % lists.length] ?? [],
+            lifetime: lifetimes[index % lifetimes.length] ?? { kind: 'unchanged' },
+          },
+          after(index % 7),
         ),
-      );
-      expect(settled.filter(({ status }) => status === 'rejected')).toEqual([]);
-    },
-  );
+      ),
+    );
+    expect(settled.filter(({ status }) => status === 'rejected')).toEqual([]);
+  });
 
-  test.runIf(kind === 'postgres')('the limit is exact when many come at once', async () => {
+  test('the limit is exact when many come at once', async () => {
     const max = { externalUsersMax: 10, ephemeralUsersMax: 10 };
     const settled = await Promise.allSettled(
       Array.from({ length: 40 }, (_, index) => call({ externalId: `new-${index}` }, start, account, max)),
