@@ -2,9 +2,12 @@
 import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterEach, beforeEach, expect, inject, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { ensureDemoData } from '../src/installation/demo.ts';
+
+const storefrontScript = fileURLToPath(new URL('../../../examples/storefront/generate.sql', import.meta.url));
 
 let parent: string;
 let script: string;
@@ -72,11 +75,57 @@ test('made by two at once it is whole', async () => {
   expect((await readdir(parent)).toSorted()).toStrictEqual(['generate.sql', 'storefront']);
 });
 
-test("the storefront's data has the size that it promises", async () => {
-  const folder = inject('demoDataFolder').replaceAll("'", "''");
-  const tables = ['merchants', 'customers', 'products', 'orders'];
-  const counts = await query(
-    tables.map((table) => `select count(*) from '${folder}/${table}.parquet'`).join(' union all '),
-  );
-  expect(counts.flat()).toStrictEqual([40n, 20_000n, 1_200n, 250_000n]);
+describe("the storefront's data", () => {
+  const tables = ['merchants', 'customers', 'products', 'orders', 'order_items', 'refunds', 'shipments'];
+  const at = (folder: string, table: string) => `'${join(folder, table).replaceAll("'", "''")}.parquet'`;
+  const demo = () => inject('demoDataFolder');
+
+  test('has the size and the span that it promises', async () => {
+    const counts = await query(tables.map((table) => `select count(*) from ${at(demo(), table)}`).join(' union all '));
+    const [merchants, customers, products, orders, items, refunds, shipments] = counts.flat().map(Number);
+    expect([merchants, customers, products, orders]).toStrictEqual([40, 20_000, 1_200, 250_000]);
+    expect(Math.abs((items ?? 0) - 600_000)).toBeLessThan(30_000);
+    expect(refunds).toBeGreaterThan(5_000);
+    expect(shipments).toBeGreaterThan(200_000);
+    expect(
+      await query(`select (select count(distinct category) from ${at(demo(), 'products')}),
+        strftime(min(created_at), '%Y-%m-%d'), strftime(max(created_at), '%Y-%m-%d') from ${at(demo(), 'orders')}`),
+    ).toStrictEqual([[14n, '2022-01-01', '2025-12-31']]);
+  });
+
+  test('grows, has seasons, and differs from merchant to merchant', async () => {
+    const years = await query(`select year(created_at) y, count(*) from ${at(demo(), 'orders')} group by y order by y`);
+    const counts = years.map(([, count]) => Number(count));
+    expect(counts).toStrictEqual(counts.toSorted((one, other) => one - other));
+    const spread = `select max(n)::double / min(n) from (select count(*) n from ${at(demo(), 'orders')} group by`;
+    const [[byMonth] = []] = await query(`${spread} month(created_at))`);
+    const [[byWeekday] = []] = await query(`${spread} dayofweek(created_at))`);
+    const [[byMerchant] = []] = await query(`${spread} merchant_id)`);
+    expect(Number(byMonth)).toBeGreaterThan(1.3);
+    expect(Number(byWeekday)).toBeGreaterThan(1.1);
+    expect(Number(byMerchant)).toBeGreaterThan(5);
+  });
+
+  test('hangs together: every row belongs to one merchant, and so does what it refers to', async () => {
+    const [merchants, customers, products, orders, items, refunds, shipments] = tables.map((table) =>
+      at(demo(), table),
+    );
+    const orphans = [
+      `${customers} c anti join ${merchants} m on m.id = c.merchant_id`,
+      `${orders} o anti join ${customers} c on c.id = o.customer_id and c.merchant_id = o.merchant_id`,
+      `${items} i anti join ${orders} o on o.id = i.order_id and o.merchant_id = i.merchant_id`,
+      `${items} i anti join ${products} p on p.id = i.product_id and p.merchant_id = i.merchant_id`,
+      `${refunds} r anti join ${orders} o on o.id = r.order_id and o.merchant_id = r.merchant_id`,
+      `${shipments} s anti join ${orders} o on o.id = s.order_id and o.merchant_id = s.merchant_id`,
+    ];
+    for (const from of orphans) expect(await query(`select count(*) from ${from}`), from).toStrictEqual([[0n]]);
+  });
+
+  test('is the same wherever it is made', async () => {
+    const again = join(parent, 'again');
+    await ensureDemoData({ script: storefrontScript, folder: again });
+    const sum = (folder: string, table: string) =>
+      query(`select count(*), bit_xor(hash(t)) from ${at(folder, table)} t`);
+    for (const table of tables) expect(await sum(again, table), table).toStrictEqual(await sum(demo(), table));
+  });
 });
