@@ -37,12 +37,7 @@ export async function openChatStream(dependencies: ChatDependencies, call: ChatC
   const { chatId, input, messageId } = request;
   const owner = { accountId: agent.accountId, userId: principal.userId, agentId: agent.id };
 
-  let threadId: string | null = null;
-  if (chatId !== undefined) {
-    const thread = await findThread(db, { ...owner, chatId });
-    if (thread?.userId !== principal.userId) throw new InlayError('NOT_FOUND', 'Chat thread not found.');
-    threadId = thread.id;
-  }
+  const threadId = chatId === undefined ? null : await requireOwnThread(db, agent, principal.userId, chatId);
   if (input === undefined) {
     if (threadId !== null) return readThread(dependencies, threadId, signal);
     return toLines([cutoffFrame(await insertThread(db, owner, '', clock()), false)]);
@@ -63,6 +58,21 @@ export async function openChatStream(dependencies: ChatDependencies, call: ChatC
   const { run, history } = started;
   const { head, from } = joinRun(run.threadId, history, run.log.frames, 0);
   return toLines(head, run.log.follow(from, signal));
+}
+
+/**
+ * The id of the thread that a client calls `chatId`.
+ * @throws InlayError NOT_FOUND unless it is a thread of this user with this agent; nobody (null) has a thread.
+ */
+export async function requireOwnThread(
+  db: Kysely<Schema>,
+  agent: Agent,
+  userId: number | null,
+  chatId: string,
+): Promise<string> {
+  const thread = await findThread(db, { accountId: agent.accountId, agentId: agent.id, chatId });
+  if (thread?.userId !== userId) throw new InlayError('NOT_FOUND', 'Chat thread not found.');
+  return thread.id;
 }
 
 /** @throws InlayError MESSAGE_ID_REUSED unless the call repeats the one that began the run. */

@@ -7,7 +7,7 @@ import { InlayError } from '../errors.ts';
 import type { Schema } from '../store/schema.ts';
 import { findExternalUser, findInternalUser } from '../users/find-user.ts';
 import type { Principal } from '../users/principal.ts';
-import { resolveUserAlone } from '../users/resolve-user.ts';
+import { resolveUserAlone, type UserCall } from '../users/resolve-user.ts';
 import type { Caller } from './authenticate.ts';
 import { issuesOf } from './error-response.ts';
 import { isDeeperThan, jsonDepthMax } from './json-depth.ts';
@@ -51,11 +51,14 @@ export function sessionSettingsOf(request: FastifyRequest, ofBody: unknown): unk
  * with an embed token they are ignored.
  * @throws InlayError SESSION_SETTINGS_REQUIRED when an API key gives none, so that nobody asks without a user;
  * INVALID_REQUEST, FIELD_NOT_SUPPORTED, DUPLICATE_NAME and what resolveUser throws. Issues begin with `sessionSettings.`.
+ * @param beforeWriting gets the id of the user as it is now, or null, and may refuse the call by throwing: then nothing was
+ * written. Not called with an embed token, which writes nothing.
  */
 export async function resolvePrincipal(
   { db, clock, config }: PrincipalDependencies,
   caller: Caller,
   sessionSettings: unknown,
+  beforeWriting?: (userId: number | null) => Promise<unknown>,
 ): Promise<Principal> {
   if (caller.kind === 'embed-token') return caller.principal;
   if (sessionSettings === undefined || sessionSettings === null) {
@@ -66,6 +69,7 @@ export async function resolvePrincipal(
     const parsed = parseSettings(sessionSettings);
     const settings = userOfSessionSettings(parsed, config.ephemeralTtlSecondsDefault);
     const call = { accountId, settings, now: clock(), limits: config };
+    if (beforeWriting !== undefined) await beforeWriting(await findUser(db, call));
     const userId = await resolveUserAlone(db, call);
     return { accountId, userId, sessionId: null, securityContext: parsed.securityContext ?? {} };
   });
@@ -88,13 +92,20 @@ export async function identifyPrincipal(
     const parsed = parseSettings(sessionSettings);
     if (parsed.externalId === undefined && parsed.internalId === undefined) return null;
     const settings = userOfSessionSettings(parsed, config.ephemeralTtlSecondsDefault);
-    const userId =
-      settings.kind === 'internal'
-        ? await findInternalUser(db, accountId, settings.internalId)
-        : await findExternalUser(db, accountId, settings.externalId, clock());
+    const userId = await findUser(db, { accountId, settings, now: clock() });
     if (userId === null) return null;
     return { accountId, userId, sessionId: null, securityContext: parsed.securityContext ?? {} };
   });
+}
+
+/** The user whom the settings name, as they are now; null when there is none. */
+function findUser(
+  db: Kysely<Schema>,
+  { accountId, settings, now }: Pick<UserCall, 'accountId' | 'settings' | 'now'>,
+): Promise<number | null> {
+  return settings.kind === 'internal'
+    ? findInternalUser(db, accountId, settings.internalId)
+    : findExternalUser(db, accountId, settings.externalId, now);
 }
 
 function parseSettings(sessionSettings: unknown): SessionSettings {

@@ -1,6 +1,6 @@
 import { chatRequestSchema, frameSchema } from '@inlay/contract/chat.ts';
 import { requireChatPlan } from '../../../chat/find-agent.ts';
-import { openChatStream } from '../../../chat/stream-chat.ts';
+import { openChatStream, requireOwnThread } from '../../../chat/stream-chat.ts';
 import type { Context } from '../../../context.ts';
 import { chatParamsOf, chatPaths, createAgentAccess } from '../../agent-access.ts';
 import { requireCaller } from '../../authenticate.ts';
@@ -40,12 +40,16 @@ export function streamChatRoute(app: App, context: Context): void {
         // Before the user is written: a call that is refused changes nothing.
         requireDefaultBranch(request.body, caller);
         const settings = sessionSettingsOf(request, request.body.sessionSettings);
-        const principal = await resolvePrincipal({ db, clock, config }, caller, settings);
+        const agent = access.agentOf(request);
+        const { chatId } = request.body;
+        const requireThread =
+          chatId === undefined ? undefined : (userId: number | null) => requireOwnThread(db, agent, userId, chatId);
+        const principal = await resolvePrincipal({ db, clock, config }, caller, settings, requireThread);
         const frames = await openChatStream(
           { db, clock, runs },
           {
             principal,
-            agent: access.agentOf(request),
+            agent,
             request: request.body,
             requestId: request.id,
             signal: disconnectSignal(reply),
