@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the placeholder of the script looks like one of a template
-import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +7,8 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { ensureDemoData } from '../src/installation/demo.ts';
 
-const storefrontScript = fileURLToPath(new URL('../../../examples/storefront/generate.sql', import.meta.url));
+const storefront = new URL('../../../examples/storefront/', import.meta.url);
+const storefrontScript = fileURLToPath(new URL('generate.sql', storefront));
 
 let parent: string;
 let script: string;
@@ -91,6 +92,21 @@ describe("the storefront's data", () => {
       await query(`select (select count(distinct category) from ${at(demo(), 'products')}),
         strftime(min(created_at), '%Y-%m-%d'), strftime(max(created_at), '%Y-%m-%d') from ${at(demo(), 'orders')}`),
     ).toStrictEqual([[14n, '2022-01-01', '2025-12-31']]);
+  });
+
+  test('has the figures that its README tells', async () => {
+    const readme = (await readFile(fileURLToPath(new URL('README.md', storefront)), 'utf8')).replaceAll(
+      /(?<=\d),(?=\d)/g,
+      '',
+    );
+    for (const table of tables) {
+      const [[count] = []] = await query(`select count(*) from ${at(demo(), table)}`);
+      expect(readme).toContain(`| \`${table}\` | ${count} |`);
+    }
+    const sums = await query(`select sum(amount)::varchar, (sum(amount) filter (merchant_id = 7))::varchar,
+      (sum(amount) filter (merchant_id = 8))::varchar from ${at(demo(), 'order_items')}`);
+    const orders = await query(`select count(distinct order_id) from ${at(demo(), 'refunds')}`);
+    for (const figure of [...sums.flat(), ...orders.flat()]) expect(readme).toContain(String(figure));
   });
 
   test('grows, has seasons, and differs from merchant to merchant', async () => {
