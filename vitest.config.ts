@@ -1,12 +1,29 @@
 import { defineConfig } from 'vitest/config';
 
+/** Reads imports only; it needs neither a database nor the demo data. */
+const architecture = 'packages/server/test/architecture.test.ts';
+
 export default defineConfig({
   test: {
-    include: ['packages/*/test/**/*.test.ts'],
-    globalSetup: ['packages/server/test/global-setup.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
     reporters: process.env['CI'] ? ['default', './scripts/closing-line-reporter.mjs'] : ['default'],
+    projects: [
+      {
+        extends: true,
+        test: { name: 'pure', include: ['packages/{contract,semantic,analyst,sdk}/test/**/*.test.ts', architecture] },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'server',
+          include: ['packages/server/test/**/*.test.ts'],
+          exclude: [architecture],
+          // Makes once what is slow to make: PostgreSQL, the template databases, the demo data.
+          globalSetup: ['packages/server/test/global-setup.ts'],
+        },
+      },
+    ],
   },
 });
