@@ -7,9 +7,9 @@ const sqlCharactersMax = 65_536;
 /** Open parentheses and brackets within each other. */
 const sqlDepthMax = 64;
 /**
- * Tokens of one text, not counting plain lists such as `IN (1, 2, 3)`. The grammar needs at least two tokens for a level
- * of its tree, and its serialiser overflows the stack of the WebAssembly module at some 2,200 levels – after which the
- * module may hang for good. So the number of tokens, which bounds the depth of any tree, is bounded first.
+ * Tokens of one text, not counting plain lists such as `IN (1, 2, 3)`. A tree is at most as deep as its text has tokens; one
+ * that is some thousands of levels deep overflows the stack of the grammar's module, which may then hang for good. So the
+ * tokens are bounded before the grammar sees them, far below that.
  */
 const sqlTokensMax = 2000;
 /** Tokens of one text, plain lists included: some 10,000 items. */

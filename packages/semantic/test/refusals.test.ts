@@ -232,6 +232,27 @@ describe('large input', () => {
     expect(() => compileSql(chain(990), model, merchant(7), duckdb)).not.toThrow();
     expect(refusal(chain(1000)).code).toBe('SQL_TOO_LARGE');
   });
+
+  test.each([
+    ['NOT', (count: number) => `SELECT channel FROM sales WHERE ${'NOT '.repeat(count)}true`],
+    ['minus', (count: number) => `SELECT ${'- '.repeat(count)}quantity FROM sales`],
+    ['plus', (count: number) => `SELECT quantity${' + 1'.repeat(count)} FROM sales`],
+    ['IS NULL', (count: number) => `SELECT quantity${' IS NULL'.repeat(count)} FROM sales`],
+    ['AND', (count: number) => `SELECT channel FROM sales WHERE true${' AND NOT true'.repeat(count)}`],
+    ['CASE', (count: number) => `SELECT ${'CASE WHEN true THEN '.repeat(count)}1${' END'.repeat(count)} FROM sales`],
+  ])(
+    'a chain of %s of any length is answered or too large, up to the longest that the grammar sees',
+    (_name, chain) => {
+      for (const count of [10, 250, 395, 498, 660, 980, 1980, 1990]) {
+        try {
+          compileSql(chain(count), model, merchant(7), duckdb);
+        } catch (error) {
+          expect(error, `${count}`).toMatchObject({ code: 'SQL_TOO_LARGE' });
+        }
+      }
+      expect(() => compileSql(chain(10), model, merchant(7), duckdb)).not.toThrow();
+    },
+  );
 });
 
 test('whatever is not refused runs: no query reaches the engine that the engine does not take', async () => {
