@@ -82,7 +82,11 @@ const query = fc
     return `SELECT ${[...keys, ...aggregates.map((name) => `MEASURE(${name})`)].join(', ')} FROM sales${where}${groupBy}${having}`;
   });
 
-test('a merchant gets what a copy with only its rows gives', { timeout: 120_000 }, async () => {
+test.each([
+  ['any data', { numRuns: 150 }],
+  // An optimizer of the engine lost rows here; see openShop.
+  ['what once was answered wrongly', { numRuns: 33, seed: -822128873 }],
+])('a merchant gets what a copy with only its rows gives: %s', { timeout: 120_000 }, async (_name, runs) => {
   const shop = await openShop();
   const ask = async (sql: string, subject: Subject) =>
     (await shop.ask(sql, subject)).map((row) => JSON.stringify(row)).sort();
@@ -111,10 +115,10 @@ test('a merchant gets what a copy with only its rows gives', { timeout: 120_000 
         expect(answer, sql).toEqual(await ask(sql, platform));
       }
     }),
-    { numRuns: 150 },
+    runs,
   );
   // Most queries are answered, or the property would hold by refusing.
-  expect(answered).toBeGreaterThan(500);
+  expect(answered).toBeGreaterThan(3 * runs.numRuns);
 });
 
 test('without the attribute, without a group, or with a value of another type there are no rows', async () => {

@@ -79,6 +79,11 @@ test('every type has its place on the wire', async () => {
   expect(rowCount).toBe(1);
 });
 
+test('the optimizer that answers wrongly is off on every connection', async () => {
+  const asked = Array.from({ length: 3 }, () => ask("SELECT current_setting('disabled_optimizers')"));
+  expect((await Promise.all(asked)).map(({ all }) => all)).toEqual(Array(3).fill([['common_subplan']]));
+});
+
 test('parameters are bound with their types', async () => {
   const { all } = await ask(
     "SELECT CAST($1 AS BIGINT) + 1, CAST($2 AS VARCHAR) || '!', CAST($3 AS DOUBLE), CAST($4 AS BOOLEAN), CAST($5 AS TIMESTAMP)",
