@@ -1,5 +1,4 @@
 /** Whatever the shape of the model, the data and the question: the answer is the one that the definition gives, or none. */
-import { DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { compileSql } from '../src/compile-sql.ts';
@@ -7,7 +6,7 @@ import { duckdb } from '../src/dialects/duckdb.ts';
 import { SemanticError } from '../src/semantic-error.ts';
 import { bruteForce } from './brute-force.ts';
 import { ddlOf, randomFrom, randomQuery, randomWorld, sqlOf, yamlOf } from './random-model.ts';
-import { load, merchant } from './shop.ts';
+import { load, merchant, openEngine } from './shop.ts';
 
 const somebody = merchant(null, { groups: ['u'], userAttributes: { owner: 1 } });
 
@@ -27,7 +26,7 @@ const comparable = (rows: readonly (readonly unknown[])[]): string[] =>
 test('random models, data and questions: right, or refused where rows would be every combination', {
   timeout: 120_000,
 }, async () => {
-  const connection = await (await DuckDBInstance.create(':memory:', { threads: '1' })).connect();
+  const connection = await openEngine();
   let answered = 0;
   let asked = 0;
   await fc.assert(
