@@ -186,7 +186,7 @@ test('on PostgreSQL several migrate at once and each migration runs once', async
     Array.from({ length: 4 }, () => openDatabase({ kind: 'postgres', url: baseUrl + name })),
   );
   const ran = await Promise.all(stores.map(migrate));
-  expect(ran.flat()).toStrictEqual(['0001-first-tables']);
+  expect(ran.flat()).toStrictEqual(['0001-first-tables', '0002-scopes-and-operation']);
   await Promise.all(stores.map((store) => store.destroy()));
   await runStatement(`${baseUrl}postgres`, `drop database ${name} with (force)`);
 });
@@ -255,7 +255,7 @@ describe('PGlite and kill -9', () => {
       await exited;
       expect(existsSync(folder)).toBe(false);
       const db = await openDatabase({ kind: 'embedded', folder });
-      expect(await migrate(db)).toStrictEqual(['0001-first-tables']);
+      expect(await migrate(db)).toStrictEqual(['0001-first-tables', '0002-scopes-and-operation']);
       await db.destroy();
       expect(existsSync(`${folder}.new`)).toBe(false);
     });

@@ -14,6 +14,9 @@ export interface Applied {
 /** Names the lock by which two processes that apply at once wait for each other. Any number does, as long as it is ours. */
 const applyLock = 8_046_110;
 
+/** The columns by which names of groups and attributes are unique: 0 is the tenant-wide scope, the one of the file. */
+const nameInScope = sql`account_id, coalesce(embed_tenant_id, 0), name`;
+
 /**
  * Applies an installation in one transaction: all of it or nothing. Applying it again changes nothing. It adds and updates;
  * **what is absent from the file is not deleted**: accounts, groups, attributes, users, deployments, agents, and optional
@@ -73,6 +76,7 @@ async function applyAttributes(
     .selectFrom('user_attributes')
     .select(['id', 'name', 'type'])
     .where('account_id', '=', accountId)
+    .where('embed_tenant_id', 'is', null)
     .execute();
   const attributes = new Map(existing.map(({ id, name, type }) => [name, { id, type }]));
   for (const { name, type, defaultValue } of account.userAttributes) {
@@ -98,7 +102,7 @@ async function applyAttributes(
       })),
     )
     .onConflict((conflict) =>
-      conflict.columns(['account_id', 'name']).doUpdateSet((set) => ({
+      conflict.expression(nameInScope).doUpdateSet((set) => ({
         display_name: set.fn.coalesce('excluded.display_name', 'user_attributes.display_name'),
         default_value: set.fn.coalesce('excluded.default_value', 'user_attributes.default_value'),
         description: set.fn.coalesce('excluded.description', 'user_attributes.description'),
@@ -123,13 +127,18 @@ async function applyGroups(db: Transaction<Schema>, accountId: number, account: 
         })),
       )
       .onConflict((conflict) =>
-        conflict.columns(['account_id', 'name']).doUpdateSet((set) => ({
+        conflict.expression(nameInScope).doUpdateSet((set) => ({
           description: set.fn.coalesce('excluded.description', 'groups.description'),
         })),
       )
       .execute();
   }
-  const rows = await db.selectFrom('groups').select(['id', 'name']).where('account_id', '=', accountId).execute();
+  const rows = await db
+    .selectFrom('groups')
+    .select(['id', 'name'])
+    .where('account_id', '=', accountId)
+    .where('embed_tenant_id', 'is', null)
+    .execute();
   return new Map(rows.map(({ name, id }) => [name, id]));
 }
 

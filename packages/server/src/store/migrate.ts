@@ -2,11 +2,13 @@
 import type { Kysely } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
 import * as firstTables from './migrations/0001-first-tables.ts';
+import * as scopesAndOperation from './migrations/0002-scopes-and-operation.ts';
 import type { Schema } from './schema.ts';
 
 /** Names sort in the order of the list, begin with a number, and never change once released. */
 const migrations: Readonly<Record<string, Migration>> = {
   '0001-first-tables': firstTables,
+  '0002-scopes-and-operation': scopesAndOperation,
 };
 
 /**

@@ -6,6 +6,26 @@ import type { ColumnType, Generated, JSONColumnType } from 'kysely';
 type JsonColumn<T> = ColumnType<T, string, string>;
 type Timestamp = ColumnType<Date, Date, Date>;
 
+type JsonColumnWithDefault<T> = ColumnType<T, string | undefined, string>;
+
+/** Limits of one account; what is absent is the process's (settings.md). */
+export interface AccountLimits {
+  readonly externalUsersMax?: number;
+  readonly ephemeralUsersMax?: number;
+  readonly keyRequestsPerMinuteMax?: number;
+  readonly userRequestsPerMinuteMax?: number;
+}
+
+/** What a session allows and how it looks (http-api.md); what is absent is not restricted, or the default. */
+export interface EmbedSessionSettings {
+  readonly allowAi?: boolean;
+  readonly allowExport?: boolean;
+  readonly locale?: string;
+  readonly timezone?: string;
+  readonly branchName?: string;
+  readonly theme?: 'light' | 'dark' | 'auto';
+}
+
 /** How a deployment reaches its data. A folder of Parquet files, each a table named as the file. */
 export interface WarehouseSettings {
   readonly type: 'duckdb';
@@ -19,6 +39,12 @@ export interface Schema {
     name: string;
     plan: string;
     use_creator_mode: boolean;
+    /** Origins, such as `https://app.example.com`, whose pages may call with an embed token. */
+    allowed_origins: JsonColumnWithDefault<readonly string[]>;
+    /** Sources for `frame-ancestors` of embedded pages. */
+    frame_ancestors: JsonColumnWithDefault<readonly string[]>;
+    /** What differs from the limits of the process. */
+    limits: JsonColumnWithDefault<AccountLimits>;
     created_at: Generated<Date>;
   };
   /** Only the SHA-256 of a key is kept (hex), with a short visible prefix. */
@@ -33,6 +59,9 @@ export interface Schema {
     deployment_ids: JSONColumnType<number[]> | null;
     expires_at: Timestamp | null;
     revoked_at: Timestamp | null;
+    /** The key's text before its last rotation opens until `previous_ends_at`. */
+    previous_hash: string | null;
+    previous_ends_at: Timestamp | null;
     created_at: Generated<Date>;
   };
   /** Ids of deployments and agents are unique in an installation and chosen by who installs. */
@@ -44,15 +73,27 @@ export interface Schema {
     warehouse: JsonColumn<WarehouseSettings>;
   };
   agents: { id: number; account_id: number; deployment_id: number; name: string };
-  groups: { id: Generated<number>; account_id: number; name: string; description: string | null };
+  embed_tenants: { id: Generated<number>; account_id: number; name: string; created_at: Generated<Date> };
+  /** `embed_tenant_id` is the scope: null is tenant-wide. Names are unique in their scope. */
+  groups: {
+    id: Generated<number>;
+    account_id: number;
+    embed_tenant_id: number | null;
+    name: string;
+    description: string | null;
+    created_at: Generated<Date>;
+  };
+  /** The same scopes as groups. */
   user_attributes: {
     id: Generated<number>;
     account_id: number;
+    embed_tenant_id: number | null;
     name: string;
     type: AttributeType;
     display_name: string | null;
     default_value: string | null;
     description: string | null;
+    created_at: Generated<Date>;
   };
   /** External users have `external_id`, internal ones `username`; `expires_at` is set on ephemeral users only. */
   users: {
@@ -79,10 +120,17 @@ export interface Schema {
     deployment_id: number;
     user_id: number;
     api_key_id: number;
+    /** The embed tenant that the call named; with `is_creator_mode` it is also the scope of groups and values. */
+    embed_tenant_id: number | null;
+    is_creator_mode: Generated<boolean>;
+    settings: JsonColumnWithDefault<EmbedSessionSettings>;
     security_context: JsonColumn<SecurityContextJson>;
+    /** The IP address that asked for it. */
+    created_from: string | null;
     created_at: Timestamp;
     exchange_before: Timestamp;
     exchanged_at: Timestamp | null;
+    revoked_at: Timestamp | null;
     ends_at: Timestamp;
   };
   threads: {
@@ -90,6 +138,8 @@ export interface Schema {
     account_id: number;
     user_id: number;
     agent_id: number;
+    /** The scope that the thread belongs to; null is tenant-wide. */
+    embed_tenant_id: number | null;
     title: string;
     created_at: Timestamp;
     updated_at: Timestamp;
@@ -101,6 +151,8 @@ export interface Schema {
     user_id: number;
     agent_id: number;
     message_id: string;
+    /** The node that writes the run. */
+    node_id: string | null;
     state: 'running' | 'completed' | 'aborted' | 'failed';
     usage: JsonColumn<Usage> | null;
     error: JsonColumn<{ code: string; message: string; requestId: string }> | null;
@@ -118,5 +170,27 @@ export interface Schema {
     tool_call: JsonColumn<ToolCall> | null;
     is_in_process: boolean;
     created_at: Timestamp;
+  };
+  /** A process that runs on this store; `seen_at` is written every second. */
+  nodes: { id: string; seen_at: Timestamp };
+  /** Append-only: a trigger refuses changes, and deletions but those of the retention. */
+  audit_log: {
+    /** A bigint, as text. */
+    id: Generated<string>;
+    account_id: number;
+    at: Timestamp;
+    actor_kind: 'api-key' | 'user' | 'operator' | 'server';
+    actor_id: string | null;
+    actor_name: string | null;
+    /** `api-key.create`: the kind of the object, and what was done. */
+    action: string;
+    object_kind: string | null;
+    object_id: string | null;
+    object_name: string | null;
+    /** `OK`, or the error code with which it was refused. */
+    result: string;
+    address: string | null;
+    request_id: string | null;
+    details: JsonColumnWithDefault<Readonly<Record<string, unknown>>>;
   };
 }
