@@ -2,11 +2,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { newApiKey } from '../packages/server/src/admin/make-api-key.ts';
 import type { LanguageModel } from '../packages/server/src/agent/language-models/language-model.ts';
 import { readConfig } from '../packages/server/src/config.ts';
 import { type Context, openContext } from '../packages/server/src/context.ts';
 import { buildApp } from '../packages/server/src/http/app.ts';
-import { newApiKey } from '../packages/server/src/installation/api-keys.ts';
 import { applyDemo, makeDemoData } from '../packages/server/src/installation/prepare-demo.ts';
 import { openLog } from '../packages/server/src/log.ts';
 import { migrate } from '../packages/server/src/store/migrate.ts';
@@ -32,6 +32,10 @@ export async function openBenchServer(
     INLAY_SECRET: newApiKey(),
     INLAY_DEMO: 'on',
     DATABASE_URL: options.databaseUrl,
+    // What is measured is how much it takes, not how much it allows.
+    INLAY_KEY_REQUESTS_PER_MINUTE_MAX: '10000000',
+    INLAY_USER_REQUESTS_PER_MINUTE_MAX: '10000000',
+    INLAY_EXTERNAL_USERS_MAX: '10000000',
   });
   const { languageModel } = options;
   // The log is made as always, and written nowhere: its cost counts, the disk's does not.

@@ -185,7 +185,7 @@ test('on PostgreSQL several migrate at once and each migration runs once', async
   const stores = await Promise.all(
     Array.from({ length: 4 }, () => openDatabase({ kind: 'postgres', url: baseUrl + name })),
   );
-  const ran = await Promise.all(stores.map(migrate));
+  const ran = await Promise.all(stores.map((db) => migrate(db)));
   expect(ran.flat()).toStrictEqual(['0001-first-tables', '0002-scopes-and-operation']);
   await Promise.all(stores.map((store) => store.destroy()));
   await runStatement(`${baseUrl}postgres`, `drop database ${name} with (force)`);

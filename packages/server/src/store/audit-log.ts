@@ -6,7 +6,7 @@ import type { Schema } from './schema.ts';
 /** Who acts, and from where. Ids and names only: a credential has no place in here. */
 export interface Actor {
   readonly kind: 'api-key' | 'user' | 'operator' | 'server';
-  /** The id of the key or user; null for an operator at the command line and for the server itself. */
+  /** The id of the key or user; null for an operator and for the server itself. */
   readonly id: string | null;
   /** The label or visible prefix of a key, the name of a user. */
   readonly name: string | null;
@@ -14,6 +14,12 @@ export interface Actor {
   readonly address: string | null;
   readonly requestId: string | null;
 }
+
+/** Whoever works at the command line on the store itself. */
+export const operator: Actor = { kind: 'operator', id: null, name: null, address: null, requestId: null };
+
+/** The process on its own. */
+export const server: Actor = { ...operator, kind: 'server' };
 
 /** One thing done, or refused. */
 export interface AuditEntry {

@@ -1,14 +1,27 @@
 /** The store: one Kysely over PGlite in a folder or over PostgreSQL. The same SQL and migrations run on both. */
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
-import { Kysely, PGliteDialect, PostgresDialect, sql } from 'kysely';
+import { type Dialect, Kysely, type LogEvent, PGliteDialect, PostgresDialect, sql } from 'kysely';
 import { ConfigError, type StoreSettings } from '../config.ts';
 import { reasonOf } from '../errors.ts';
+import type { Changes } from './changes.ts';
+import { openPgliteChanges, openPostgresChanges } from './open-changes.ts';
+import { preparingPool } from './prepared-statements.ts';
 import type { Schema } from './schema.ts';
 
+type PostgresSettings = Extract<StoreSettings, { readonly kind: 'postgres' }>;
+
 /** Connections of one process to PostgreSQL; the server's own default limit is 100 for everybody. */
-const connectionsMax = 20;
+const connectionsMaxDefault = 20;
+/** How long one statement may take, and a transaction between two. */
+const statementMsDefault = 30_000;
+/** How long after that the database's word that it was too long may still come. */
+const replyMs = 5_000;
+/** How long a call waits for a connection, a new one or one that others use. */
 const connectTimeoutMs = 10_000;
+/** A connection that nobody uses is closed after this, and one in use is replaced by and by: a server that moved is found. */
+const idleMs = 60_000;
+const connectionLifeSeconds = 3_600;
 
 /**
  * Opens the store; with PGlite it makes the database on first use. `destroy()` closes it. One process at a time may have a
@@ -16,30 +29,80 @@ const connectTimeoutMs = 10_000;
  *
  * What "durable" means: PostgreSQL as its owner set it up. PGlite writes every commit to its files before it answers, so a
  * kill of this process loses nothing; but it never calls fsync, so a power cut may lose the last seconds. `onError` is told
- * of lost idle connections, which are not the failure of any one query.
+ * of lost idle connections, which are not the failure of any one query; `onStatement` of every statement, once it is done.
  * @throws ConfigError when the store does not open or answer; the URL is not in it.
  */
 export async function openDatabase(
   settings: StoreSettings,
   onError: (error: unknown) => void = () => undefined,
+  onStatement?: (statement: LogEvent) => void,
 ): Promise<Kysely<Schema>> {
+  return (await open(settings, onError, onStatement)).db;
+}
+
+/** The store, and the channel of its changes. Disposing closes both. */
+export interface Store extends AsyncDisposable {
+  readonly db: Kysely<Schema>;
+  readonly changes: Changes;
+  /** What the connections of this process do at this moment; null for the embedded store. */
+  connections(): StoreConnections | null;
+}
+
+/** Connections in use and idle, and how much work waits for one. */
+export interface StoreConnections {
+  readonly used: number;
+  readonly idle: number;
+  readonly waiting: number;
+}
+
+/** As {@link openDatabase}, and listens for changes. */
+export async function openStore(
+  settings: StoreSettings,
+  onError: (error: unknown) => void,
+  onStatement?: (statement: LogEvent) => void,
+): Promise<Store> {
+  const { db, listen, connections } = await open(settings, onError, onStatement);
+  const changes = await listen();
+  return {
+    db,
+    changes,
+    connections,
+    async [Symbol.asyncDispose]() {
+      await changes[Symbol.asyncDispose]();
+      await db.destroy();
+    },
+  };
+}
+
+async function open(
+  settings: StoreSettings,
+  onError: (error: unknown) => void,
+  onStatement?: (statement: LogEvent) => void,
+): Promise<Omit<Driver, 'dialect'> & { readonly db: Kysely<Schema> }> {
   try {
-    const dialect =
-      settings.kind === 'embedded' ? await embedded(settings.folder) : await postgres(settings.url, onError);
-    const db = new Kysely<Schema>({ dialect });
+    const { dialect, ...driver } =
+      settings.kind === 'embedded' ? await embedded(settings.folder) : await postgres(settings, onError);
+    const db = new Kysely<Schema>({ dialect, ...(onStatement === undefined ? {} : { log: onStatement }) });
     await ping(db).catch(async (error: unknown) => {
       await db.destroy();
       throw error;
     });
-    return db;
+    return { db, ...driver };
   } catch (cause) {
     const place = settings.kind === 'embedded' ? `in ${settings.folder}` : 'at DATABASE_URL';
     throw new ConfigError([`The store ${place} does not open: ${reasonOf(cause)}`], { cause });
   }
 }
 
+/** How Kysely reaches the store, and how its changes are listened for. */
+interface Driver {
+  readonly dialect: Dialect;
+  readonly listen: () => Promise<Changes>;
+  readonly connections: () => StoreConnections | null;
+}
+
 // Each driver is loaded only where it is used: PGlite alone costs a tenth of a second.
-async function embedded(folder: string): Promise<PGliteDialect> {
+async function embedded(folder: string): Promise<Driver> {
   const { PGlite } = await import('@electric-sql/pglite');
   if (!existsSync(folder)) {
     // Made beside its place and renamed when whole: a kill in the middle leaves nothing that looks like a database.
@@ -49,20 +112,43 @@ async function embedded(folder: string): Promise<PGliteDialect> {
     await (await PGlite.create(temporary, { relaxedDurability: false })).close();
     await rename(temporary, folder);
   }
-  return new PGliteDialect({ pglite: await PGlite.create(folder, { relaxedDurability: false }) });
+  const pglite = await PGlite.create(folder, { relaxedDurability: false });
+  return { dialect: new PGliteDialect({ pglite }), listen: () => openPgliteChanges(pglite), connections: () => null };
 }
 
-async function postgres(url: string, onError: (error: unknown) => void): Promise<PostgresDialect> {
+async function postgres(
+  { url, connectionsMax = connectionsMaxDefault, statementMs = statementMsDefault }: PostgresSettings,
+  onError: (error: unknown) => void,
+): Promise<Driver> {
   const { Pool } = await import('pg');
   const pool = new Pool({
     connectionString: url,
     max: connectionsMax,
     connectionTimeoutMillis: connectTimeoutMs,
+    idleTimeoutMillis: idleMs,
+    maxLifetimeSeconds: connectionLifeSeconds,
+    keepAlive: true,
     application_name: 'inlay',
+    // Not as parameters of the connection, which poolers refuse. The second one is for a node that vanishes in a transaction. And
+    // statements for many calls at once look costly to the planner; compiling them would take longer than running them.
+    onConnect: (client) =>
+      client.query(
+        `set statement_timeout = ${statementMs}; set idle_in_transaction_session_timeout = ${statementMs}; set jit = off`,
+      ),
   });
   // Without a listener an idle connection that the server closes would end this process.
   pool.on('error', onError);
-  return new PostgresDialect({ pool });
+  // Nor may one that is in use, between two statements, when the pool does not listen: its next statement fails.
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  return {
+    dialect: new PostgresDialect({ pool: preparingPool(pool, statementMs + replyMs) }),
+    listen: async () => openPostgresChanges(url, { onError }),
+    connections: () => ({
+      used: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+    }),
+  };
 }
 
 /** Resolves when the store answers. @throws the driver's error when it does not. */

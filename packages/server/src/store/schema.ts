@@ -64,7 +64,10 @@ export interface Schema {
     previous_ends_at: Timestamp | null;
     created_at: Generated<Date>;
   };
-  /** Ids of deployments and agents are unique in an installation and chosen by who installs. */
+  /**
+   * Ids of deployments and agents are unique in an installation. The installation file chooses them; an agent that is made by the
+   * management API gets a new one.
+   */
   deployments: {
     id: number;
     account_id: number;
@@ -73,6 +76,8 @@ export interface Schema {
     warehouse: JsonColumn<WarehouseSettings>;
   };
   agents: { id: number; account_id: number; deployment_id: number; name: string };
+  /** Every id that an agent has or had: a trigger keeps them, and none is ever given out again. */
+  agent_ids: { id: number };
   embed_tenants: { id: Generated<number>; account_id: number; name: string; created_at: Generated<Date> };
   /** `embed_tenant_id` is the scope: null is tenant-wide. Names are unique in their scope. */
   groups: {

@@ -1,8 +1,9 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
+import { type MigrationStep, transaction } from './step.ts';
 
 /** The first tables: accounts and what they own, users and their rights, sessions, threads. */
-export async function up(db: Kysely<unknown>): Promise<void> {
-  const statements = [
+export const firstTables: readonly MigrationStep[] = [
+  transaction(
     sql`create table accounts (
       id integer generated always as identity primary key,
       name text not null unique,
@@ -139,6 +140,5 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       primary key (thread_id, sort),
       unique (thread_id, id)
     )`,
-  ];
-  for (const statement of statements) await statement.execute(db);
-}
+  ),
+];

@@ -1,0 +1,83 @@
+/** How often an endpoint goes to the store: each statement is a round trip, the begin and the commit of a transaction too. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { mint } from './admin-api.ts';
+import { databaseKinds } from './databases.ts';
+import { openSession, openTestServer, postJson, type TestServer } from './test-server.ts';
+
+describe.each(databaseKinds)('round trips on %s', (kind) => {
+  const noted: string[] = [];
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await openTestServer({ kind, onStatement: ({ query }) => void noted.push(query.sql) });
+  });
+  afterAll(() => server.close());
+
+  /** The statements of the quickest of some calls: what the server does by itself, now and then, is not of a call. */
+  async function tripsOf(call: (index: number) => Promise<unknown>): Promise<number> {
+    const counts: number[] = [];
+    // The first one makes the user and opens the deployment.
+    for (let index = 0; index < 6; index += 1) {
+      noted.length = 0;
+      await call(index);
+      counts.push(noted.filter((text) => !/\bnodes\b/.test(text)).length);
+    }
+    return Math.min(...counts.slice(1));
+  }
+
+  const user = (externalId: string, merchant = 7) => ({
+    externalId,
+    groups: ['merchant'],
+    userAttributes: [{ name: 'merchant_id', value: merchant }],
+  });
+
+  test('a session of a user as they are: read, insert', async () => {
+    expect(await tripsOf(() => mint(server, server.demo, user('same')))).toBe(2);
+  });
+
+  test('of a new user: read; begin, lock, read, user, rights, session, commit', async () => {
+    expect(await tripsOf((index) => mint(server, server.demo, user(`new-${index}`)))).toBe(8);
+  });
+
+  test('of a user with a new value: the same without the user', async () => {
+    expect(await tripsOf((index) => mint(server, server.demo, user('changed', index)))).toBe(7);
+  });
+
+  test('of twenty users at once: no more than of one', async () => {
+    const all = (index: number) =>
+      Promise.all(Array.from({ length: 20 }, (_, n) => mint(server, server.demo, user(`many-${n}-${index % 1}`))));
+    // Those whose bodies arrive a moment later go with the next flights.
+    expect(await tripsOf(all)).toBeLessThanOrEqual(2 * 6);
+  });
+
+  test('the exchange and the renewal of a token', async () => {
+    const ids = await Promise.all(Array.from({ length: 6 }, () => mint(server, server.demo, user('same'))));
+    const path = '/api/v1/embed/session/token';
+    expect(await tripsOf((index) => postJson(server, path, { sessionId: ids[index] }))).toBe(1);
+    const authorization = await openSession(server, server.demo, user('same'));
+    expect(await tripsOf(() => postJson(server, path, undefined, authorization))).toBe(1);
+  });
+
+  test('a query: the token, the rights of the user', async () => {
+    const authorization = await openSession(server, server.demo, user('same'));
+    const query = { query: 'SELECT MEASURE(orders_count) FROM sales' };
+    const trips = await tripsOf(async () => {
+      const { status } = await postJson(server, '/api/v1/deployments/1/cubesql', query, authorization);
+      expect(status).toBe(200);
+    });
+    expect(trips).toBe(0);
+  });
+
+  test('the start of a chat, until its first line', async () => {
+    const authorization = await openSession(server, server.demo, user('same'));
+    const trips = await tripsOf(async () => {
+      const reply = await fetch(`${server.url}/api/v1/public/demo/agents/1/chat/stream-chat-state`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization },
+        body: JSON.stringify({ input: 'revenue by month' }),
+      });
+      expect(reply.status).toBe(200);
+      await reply.text();
+    });
+    expect(trips).toBe(0);
+  });
+});
