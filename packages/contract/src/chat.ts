@@ -1,57 +1,55 @@
+/** Chat on the wire: what is sent to an agent, and the frames that come back. */
 import { z } from 'zod';
-import { limits } from './limits.ts';
-import { textSchema } from './text.ts';
-import {
-  emailSchema,
-  externalIdSchema,
-  groupsSchema,
-  internalIdSchema,
-  securityContextSchema,
-  userAttributesSchema,
-} from './user.ts';
-
-/** Whom an API key acts for in chat and data calls (service.md 4.3). */
-export const sessionSettingsSchema = z.object({
-  externalId: externalIdSchema.optional(),
-  internalId: internalIdSchema.optional(),
-  email: emailSchema.optional(),
-  userAttributes: userAttributesSchema.optional(),
-  groups: groupsSchema.optional(),
-  securityContext: securityContextSchema.optional(),
-  ephemeralTtlSeconds: z.int().min(1).max(limits.ephemeralTtlSecondsMax).optional(),
-  isEphemeral: z.boolean().optional(),
-});
-export type SessionSettings = z.infer<typeof sessionSettingsSchema>;
+import { limitedText } from './limited.ts';
+import type { Limits } from './limits.ts';
+import type { UserShapes } from './user.ts';
 
 /**
  * The id of a thread, as text: one that no thread has, in whatever form, is 404 like any other (service.md 4.3, 4.4).
  * White space alone, or nothing, is no id.
  */
-const chatIdSchema = z.string().regex(/\S/, 'must not be blank').max(limits.chatIdCharactersMax);
-
-/** The body of a chat call. With an embed token `sessionSettings` is ignored; with an API key it is required. */
-export const chatRequestSchema = z.object({
-  input: textSchema
-    .max(limits.inputCharactersMax)
-    .refine((text) => text.trim() !== '', 'must not be blank')
-    .optional(),
-  chatId: chatIdSchema.optional(),
-  messageId: z
-    .string()
-    .regex(/^\d{13,20}-message$/)
-    .optional()
-    .describe('Makes the call idempotent: the same id again joins or replays the run that it began.'),
-  sessionSettings: z
-    .unknown()
-    .optional()
-    .describe('SessionSettings; required with an API key, ignored with an embed token.'),
-  activeBranchName: z.string().max(255).optional(),
-  isDefaultBranch: z.boolean().optional(),
-});
-export type ChatRequest = z.infer<typeof chatRequestSchema>;
+const chatIdSchema = z.string().regex(/\S/, 'must not be blank').max(255);
 
 /** The body of an abort call (service.md 4.4). */
 export const abortRequestSchema = z.object({ chatId: chatIdSchema, sessionSettings: z.unknown().optional() });
+
+/** The shapes under these limits. Build them once. */
+export function chatShapes(limits: Limits, user: UserShapes) {
+  /** Whom an API key acts for in chat and data calls (service.md 4.3). */
+  const sessionSettings = z.object({
+    externalId: user.externalId.optional(),
+    internalId: user.internalId.optional(),
+    email: user.email.optional(),
+    userAttributes: user.userAttributes.optional(),
+    groups: user.groups.optional(),
+    securityContext: user.securityContext.optional(),
+    ephemeralTtlSeconds: user.ephemeralTtlSeconds.optional(),
+    isEphemeral: z.boolean().optional(),
+  });
+
+  /** The body of a chat call. With an embed token `sessionSettings` is ignored; with an API key it is required. */
+  const chatRequest = z.object({
+    input: limitedText(limits, 'inputCharactersMax')
+      .refine((text) => text.trim() !== '', 'must not be blank')
+      .optional(),
+    chatId: chatIdSchema.optional(),
+    messageId: z
+      .string()
+      .regex(/^\d{13,20}-message$/)
+      .optional()
+      .describe('Makes the call idempotent: the same id again joins or replays the run that it began.'),
+    sessionSettings: z
+      .unknown()
+      .optional()
+      .describe('SessionSettings; required with an API key, ignored with an embed token.'),
+    activeBranchName: z.string().max(255).optional(),
+    isDefaultBranch: z.boolean().optional(),
+  });
+  return { sessionSettings, chatRequest };
+}
+type ChatShapes = ReturnType<typeof chatShapes>;
+export type SessionSettings = z.infer<ChatShapes['sessionSettings']>;
+export type ChatRequest = z.infer<ChatShapes['chatRequest']>;
 
 /** What a run used: one per run, in its last frame. */
 export const usageSchema = z.object({

@@ -1,18 +1,23 @@
+/** The data API on the wire. */
 import { z } from 'zod';
 import { cellSchema, columnSchema } from './chat.ts';
-import { limits } from './limits.ts';
-import { textSchema } from './text.ts';
+import { limitedBytes } from './limited.ts';
+import type { Limits } from './limits.ts';
 
-/** The body of POST /api/v1/deployments/{deploymentId}/cubesql. */
-export const cubeSqlRequestSchema = z.object({
-  query: textSchema.min(1).max(limits.sqlCharactersMax).describe('Semantic SQL.'),
-  timezone: z.string().max(64).optional().describe('This version has UTC only, and refuses another.'),
-  branch: z.string().max(255).optional().describe('This version has the branch `main` only.'),
-  sessionSettings: z
-    .unknown()
-    .optional()
-    .describe('SessionSettings; required with an API key, ignored with an embed token.'),
-});
+/** The shapes under these limits. Build them once. */
+export function dataShapes(limits: Limits) {
+  /** The body of POST /api/v1/deployments/{deploymentId}/cubesql. */
+  const cubeSqlRequest = z.object({
+    query: limitedBytes(limits, 'sqlBytesMax', 1).describe('Semantic SQL.'),
+    timezone: z.string().max(64).optional().describe('This version has UTC only, and refuses another.'),
+    branch: z.string().max(255).optional().describe('This version has the branch `main` only.'),
+    sessionSettings: z
+      .unknown()
+      .optional()
+      .describe('SessionSettings; required with an API key, ignored with an embed token.'),
+  });
+  return { cubeSqlRequest };
+}
 
 /** A line of the reply: first the schema, then chunks of rows, or an error if the query fails after the reply began. */
 export const cubeSqlLineSchema = z.union([

@@ -41,3 +41,11 @@ export function operation<
 >(declared: Operation<Params, Query, Body, Reply>): Operation<Params, Query, Body, Reply> {
   return declared;
 }
+
+/** What the query of a declared operation is when it has been parsed. */
+export type QueryOf<Declared extends Operation> =
+  Declared extends Operation<z.ZodObject, infer Query> ? z.output<Query> : never;
+
+/** The same of its body. */
+export type BodyOf<Declared extends Operation> =
+  Declared extends Operation<z.ZodObject, z.ZodObject, infer Body> ? z.output<Body> : never;

@@ -1,5 +1,6 @@
 /** Pages of a list: the same query parameters and the same reply for every list of the API (http-api.md). */
 import { z } from 'zod';
+import { isStorableText } from './text.ts';
 
 /** Rows on a page: 1–500, 50 when left out. */
 export const pageRowsMax = 500;
@@ -11,6 +12,44 @@ export const pageQuerySchema = z.object({
   after: z.string().min(1).max(2048).optional().describe('`endCursor` of the page before; opaque.'),
 });
 export type PageQuery = z.infer<typeof pageQuerySchema>;
+
+/**
+ * `sort`, the same grammar for every list: one of the names, ascending, or with `-` before it descending.
+ * @param preset what holds when the parameter is left out: newest first wherever there is such an order.
+ */
+export const sortSchema = <const Name extends string>(names: readonly Name[], preset: Name | `-${Name}`) =>
+  z
+    .enum(names.flatMap((name) => [name, `-${name}`] as const))
+    .optional()
+    .meta({ description: 'What the list is sorted by; with `-` before it, descending.', default: preset })
+    .transform((sort) => sort ?? preset);
+
+/** `search`: text that occurs in a name of the object, whatever the case. */
+export const searchSchema = z
+  .string()
+  .min(1)
+  .max(255)
+  .refine(isStorableText, 'must not contain NUL or a lone surrogate')
+  .optional()
+  .describe('Text that occurs in a name of the object, whatever the case.');
+
+/** A truth value in a URL: `true` or `false`. */
+export const flagSchema = z.enum(['true', 'false']).transform((text) => text === 'true');
+
+/** An id in JSON: 1 to 2147483647. */
+export const jsonIdSchema = z.int().min(1).max(2_147_483_647);
+
+/** An id in a path or query: the same, in decimal without leading zeros. */
+export const idSchema = z.preprocess(
+  (text) => (typeof text === 'string' && /^[1-9]\d{0,9}$/.test(text) ? Number(text) : text),
+  jsonIdSchema,
+);
+
+/** The path parameters of an object that has an integer id. */
+export const idParamsSchema = z.object({ id: idSchema });
+
+/** The path or query parameters of an operation that has none. */
+export const noParametersSchema = z.object({});
 
 /** Where a page stands. The cursors are null on an empty page. */
 export const pageInfoSchema = z.object({
@@ -26,6 +65,6 @@ export const pageOf = <Item extends z.ZodType>(item: Item) =>
 
 /** A page of `Item`. */
 export interface Page<Item> {
-  readonly items: readonly Item[];
+  readonly items: Item[];
   readonly pageInfo: z.infer<typeof pageInfoSchema>;
 }

@@ -1,65 +1,39 @@
+/** Users, their groups, attributes and security contexts, as they stand in requests. */
 import { z } from 'zod';
-import { limits } from './limits.ts';
-import { isStorableText, textSchema } from './text.ts';
-
-const utf8Bytes = (text: string): number => new TextEncoder().encode(text).length;
-
-/** The name of a group or attribute: 1–128 characters. */
-export const nameSchema = textSchema.min(1).max(limits.nameCharactersMax);
-
-/** `externalId`: 1–255 characters, lower case, no white space or control characters anywhere (service.md 2.2). */
-export const externalIdSchema = textSchema
-  .min(1)
-  .max(limits.externalIdCharactersMax)
-  .refine(
-    (id) => !/[\s\p{Cc}]/u.test(id) && id === id.toLowerCase(),
-    'must be lowercase and trimmed, without white space or control characters',
-  );
-
-/** `internalId`: the username or email address of an internal user. */
-export const internalIdSchema = textSchema.min(1).max(limits.emailCharactersMax);
-
-/** An email address of at most 320 characters. */
-export const emailSchema = textSchema.max(limits.emailCharactersMax).pipe(z.email());
-
-/** An absolute http(s) URL; it is never fetched (service.md 4.1 rule 2). */
-const pictureSchema = textSchema.max(limits.pictureUrlCharactersMax).refine((text) => {
-  if (text !== text.trim()) return false;
-  const url = URL.parse(text);
-  return url !== null && (url.protocol === 'http:' || url.protocol === 'https:');
-}, 'must be an absolute http:// or https:// URL');
-
-/** How a user is shown; what is left out keeps its stored value (service.md 4.1 rule 2). */
-export const userProfileSchema = z.object({
-  displayName: textSchema.max(limits.displayNameCharactersMax).optional(),
-  picture: pictureSchema.optional(),
-});
-export type UserProfile = z.infer<typeof userProfileSchema>;
-
-const attributeText = textSchema.refine(
-  (text) => utf8Bytes(text) <= limits.attributeStringBytesMax,
-  `must be at most ${limits.attributeStringBytesMax} bytes`,
-);
-
-/** The value of a user attribute; null clears it (service.md 2.3). Arrays hold one type. */
-export const attributeValueSchema = z.union([
-  attributeText,
-  z.number(),
-  z.boolean(),
-  z.array(attributeText).max(limits.attributeItemsMax),
-  z.array(z.number()).max(limits.attributeItemsMax),
-  z.null(),
-]);
-export type AttributeValue = z.infer<typeof attributeValueSchema>;
+import { beyond, isWithinBytes, limitedBytes, limitedList, limitedText } from './limited.ts';
+import type { Limits } from './limits.ts';
+import { isStorableText } from './text.ts';
 
 /** The type of an attribute definition; it never changes. */
 export const attributeTypeSchema = z.enum(['string', 'number', 'boolean', 'string_array', 'number_array']);
 export type AttributeType = z.infer<typeof attributeTypeSchema>;
 
-const jsonDepth = (value: unknown): number =>
-  typeof value === 'object' && value !== null
-    ? 1 + Math.max(0, ...Object.values(value).slice(0, limits.securityContextBytesMax).map(jsonDepth))
-    : 0;
+/** The value of a user attribute as replies tell it: it was stored under the limits of its time. */
+export const storedAttributeValueSchema = z.union([
+  z.string(),
+  z.number(),
+  z.boolean(),
+  z.array(z.string()),
+  z.array(z.number()),
+  z.null(),
+]);
+export type AttributeValue = z.infer<typeof storedAttributeValueSchema>;
+
+/** Any JSON value. */
+export const jsonSchema = z.json();
+
+/** An absolute http(s) URL; it is never fetched (service.md 4.1 rule 2). */
+function isPictureUrl(text: string): boolean {
+  if (text !== text.trim()) return false;
+  const url = URL.parse(text);
+  return url !== null && (url.protocol === 'http:' || url.protocol === 'https:');
+}
+
+/** True when a JSON value has at most `levels` levels of lists and objects. */
+function isWithinLevels(levels: number, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return levels > 0 && Object.values(value).every((item) => isWithinLevels(levels - 1, item));
+}
 
 /** True when no text and no key of a JSON value holds what PostgreSQL's jsonb refuses. */
 function isStorable(value: unknown): boolean {
@@ -68,26 +42,98 @@ function isStorable(value: unknown): boolean {
   return Object.entries(value).every(([key, item]) => isStorable(key) && isStorable(item));
 }
 
-/** Any JSON value. */
-export const jsonSchema = z.json();
+/** The shapes under these limits. Build them once. */
+export function userShapes(limits: Limits) {
+  /** The name of a group, an attribute or another object, not empty. */
+  const name = limitedText(limits, 'nameCharactersMax', 1);
+  const displayName = limitedText(limits, 'displayNameCharactersMax');
+  const description = limitedText(limits, 'descriptionCharactersMax');
 
-/** A free JSON object that policies may read; at most 16 KiB and 8 levels. */
-export const securityContextSchema = z
-  .record(z.string(), jsonSchema)
-  .refine(
-    (value) => utf8Bytes(JSON.stringify(value)) <= limits.securityContextBytesMax,
-    `must be at most ${limits.securityContextBytesMax} bytes`,
-  )
-  .refine((value) => jsonDepth(value) <= limits.securityContextDepthMax, {
-    message: `must be at most ${limits.securityContextDepthMax} levels deep`,
-  })
-  .refine(isStorable, 'must not contain NUL or a lone surrogate');
-export type SecurityContextJson = z.infer<typeof securityContextSchema>;
+  /** `externalId`: lower case, no white space or control characters anywhere (service.md 2.2). */
+  const externalId = limitedText(limits, 'externalIdCharactersMax', 1).refine(
+    (id) => !/[\s\p{Cc}]/u.test(id) && id === id.toLowerCase(),
+    'must be lowercase and trimmed, without white space or control characters',
+  );
 
-/** Values to set on a user, 500 at most; that no name occurs twice the server checks (service.md 4.1 rule 4). */
-export const userAttributesSchema = z
-  .array(z.object({ name: nameSchema, value: attributeValueSchema }))
-  .max(limits.attributesMax);
+  /** `internalId`: the username or email address of an internal user. */
+  const internalId = limitedText(limits, 'internalIdCharactersMax', 1);
+  const email = limitedText(limits, 'emailCharactersMax').pipe(z.email());
 
-/** Names of groups, 500 at most (service.md 4.1 rule 5). */
-export const groupsSchema = z.array(nameSchema).max(limits.groupsMax);
+  /** How a user is shown; what is left out keeps its stored value (service.md 4.1 rule 2). */
+  const userProfile = z.object({
+    displayName: displayName.optional(),
+    picture: limitedText(limits, 'pictureUrlCharactersMax')
+      .refine(isPictureUrl, 'must be an absolute http:// or https:// URL')
+      .optional(),
+  });
+
+  const attributeText = limitedBytes(limits, 'attributeStringBytesMax');
+  /** The value of a user attribute; null clears it (service.md 2.3). Arrays hold one type. */
+  const attributeValue = z.union([
+    attributeText,
+    z.number(),
+    z.boolean(),
+    limitedList(z.array(attributeText), limits, 'attributeItemsMax'),
+    limitedList(z.array(z.number()), limits, 'attributeItemsMax'),
+    z.null(),
+  ]);
+
+  /** Values to set on a user; that no name occurs twice the server checks (service.md 4.1 rule 4). */
+  const userAttributes = limitedList(z.array(z.object({ name, value: attributeValue })), limits, 'attributesMax');
+
+  /** Names of groups (service.md 4.1 rule 5). */
+  const groups = limitedList(z.array(name), limits, 'groupsMax');
+
+  /** A free JSON object that policies may read. */
+  const securityContext = z
+    .record(z.string(), jsonSchema)
+    .refine(
+      (value) => isWithinLevels(limits.securityContextDepthMax, value),
+      beyond(limits, 'securityContextDepthMax', 'levels deep'),
+    )
+    .refine(
+      (value) => isWithinBytes(JSON.stringify(value), limits.securityContextBytesMax),
+      beyond(limits, 'securityContextBytesMax', 'bytes'),
+    )
+    .refine(isStorable, 'must not contain NUL or a lone surrogate');
+
+  /** How long an ephemeral user lives. */
+  const ephemeralTtlSeconds = z
+    .int()
+    .min(1)
+    .refine((seconds) => seconds <= limits.ephemeralTtlSecondsMax, beyond(limits, 'ephemeralTtlSecondsMax', 'seconds'))
+    .meta({ maximum: limits.ephemeralTtlSecondsMax });
+
+  /** A group to make or change in an embed tenant (service.md 2.4). */
+  const groupDefinition = z.object({ name, description: description.optional() });
+
+  /** An attribute to make or change in an embed tenant (service.md 2.5). The server checks the default against the type. */
+  const userAttributeDefinition = z.object({
+    name,
+    type: attributeTypeSchema,
+    displayName: displayName.optional(),
+    defaultValue: limitedBytes(limits, 'defaultValueBytesMax').optional(),
+    description: description.optional(),
+  });
+
+  return {
+    name,
+    displayName,
+    description,
+    externalId,
+    internalId,
+    email,
+    userProfile,
+    attributeValue,
+    userAttributes,
+    groups,
+    securityContext,
+    ephemeralTtlSeconds,
+    groupDefinition,
+    userAttributeDefinition,
+  };
+}
+export type UserShapes = ReturnType<typeof userShapes>;
+
+export type UserProfile = z.infer<UserShapes['userProfile']>;
+export type SecurityContextJson = z.infer<UserShapes['securityContext']>;

@@ -6,14 +6,14 @@ import { loadModule, type Node, parseSync, type SelectStmt, type SortBy } from '
 import { asNode, identifier, only, parseExpression, refuse } from './parse-expression.ts';
 import { SemanticError } from './semantic-error.ts';
 import type { SelectItem, SemanticQuery, SortItem } from './semantic-query.ts';
-import { columnsMax, guardSqlSize, guardTreeDepth } from './sql-size.ts';
+import { columnsMax, guardSqlSize, guardTreeDepth, type SqlLimits } from './sql-size.ts';
 
 // The grammar is a WebAssembly module; it takes some milliseconds to load, once per process.
 await loadModule();
 
-/** Parses one SELECT. @throws SemanticError SQL_INVALID, SQL_TOO_LARGE or SQL_NOT_SUPPORTED. */
-export function parseSql(sql: string): SemanticQuery {
-  guardSqlSize(sql);
+/** Parses one SELECT. @throws SemanticError SQL_INVALID, SQL_TOO_LARGE, SQL_TOO_DEEP or SQL_NOT_SUPPORTED. */
+export function parseSql(sql: string, limits?: SqlLimits): SemanticQuery {
+  guardSqlSize(sql, limits);
   const statements = parseStatements(sql);
   guardTreeDepth(statements);
   const [statement, second] = statements;

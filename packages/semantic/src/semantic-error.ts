@@ -5,6 +5,7 @@ export type SemanticErrorCode =
   | 'SQL_INVALID'
   | 'SQL_NOT_SUPPORTED'
   | 'SQL_TOO_LARGE'
+  | 'SQL_TOO_DEEP'
   | 'RELATION_NOT_FOUND'
   | 'MEMBER_NOT_FOUND'
   | 'MEASURE_MISUSED'

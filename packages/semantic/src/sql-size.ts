@@ -2,10 +2,17 @@
 import { scanSync } from 'libpg-query';
 import { SemanticError } from './semantic-error.ts';
 
-/** Characters of one semantic SQL text. */
-const sqlCharactersMax = 65_536;
-/** Open parentheses and brackets within each other. */
-const sqlDepthMax = 64;
+/** What a text may have at most. Above {@link largestSql} the grammar is not safe. */
+export interface SqlLimits {
+  /** Bytes of one semantic SQL text, in UTF-8. */
+  readonly sqlBytesMax: number;
+  /** Open parentheses and brackets within each other. */
+  readonly sqlDepthMax: number;
+}
+
+/** The largest limits: what holds where nothing smaller is asked for. */
+export const largestSql: SqlLimits = { sqlBytesMax: 65_536, sqlDepthMax: 64 };
+
 /**
  * Tokens of one text, not counting plain lists such as `IN (1, 2, 3)`. A tree is at most as deep as its text has tokens; one
  * that is some thousands of levels deep overflows the stack of the grammar's module, which may then hang for good. So the
@@ -21,11 +28,13 @@ export const columnsMax = 500;
 
 /**
  * Lets a text pass that the grammar can read without harm.
- * @throws SemanticError SQL_TOO_LARGE, or SQL_INVALID for a text with NUL or a long one that cannot be split
+ * @throws SemanticError SQL_TOO_LARGE, SQL_TOO_DEEP, or SQL_INVALID for a text with NUL or a long one that cannot be split
  */
-export function guardSqlSize(sql: string): void {
-  if (sql.length > sqlCharactersMax) {
-    throw new SemanticError('SQL_TOO_LARGE', `The SQL is longer than ${sqlCharactersMax} characters.`);
+export function guardSqlSize(sql: string, limits: SqlLimits = largestSql): void {
+  const sqlBytesMax = Math.min(limits.sqlBytesMax, largestSql.sqlBytesMax);
+  const sqlDepthMax = Math.min(limits.sqlDepthMax, largestSql.sqlDepthMax);
+  if (sql.length > sqlBytesMax || new TextEncoder().encode(sql).length > sqlBytesMax) {
+    throw new SemanticError('SQL_TOO_LARGE', `The SQL has more than ${sqlBytesMax} bytes.`);
   }
   // The grammar reads up to a NUL only: what stands behind it would be ignored.
   if (sql.includes('\0')) throw new SemanticError('SQL_INVALID', 'The SQL holds a NUL character.');
@@ -41,7 +50,7 @@ export function guardSqlSize(sql: string): void {
     if (text === '(' || text === '[') depth += 1;
     if (text === ')' || text === ']') depth -= 1;
     if (depth > sqlDepthMax) {
-      throw new SemanticError('SQL_TOO_LARGE', `The SQL is nested deeper than ${sqlDepthMax} levels.`);
+      throw new SemanticError('SQL_TOO_DEEP', `The SQL is nested deeper than ${sqlDepthMax} levels.`);
     }
     // `, literal` followed by `,` or `)` is an item of a flat list: take both tokens back.
     if (text === ',' || text === ')') counted += /^['\w.]/.test(before) && beforeThat === ',' ? -1 : 0;
@@ -54,11 +63,11 @@ export function guardSqlSize(sql: string): void {
   }
 }
 
-/** @throws SemanticError SQL_TOO_LARGE when a tree is too deep to be read by functions that call themselves */
+/** @throws SemanticError SQL_TOO_DEEP when a tree is too deep to be read by functions that call themselves */
 export function guardTreeDepth(tree: unknown): void {
   let level: readonly unknown[] = [tree];
   for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > treeDepthMax) throw new SemanticError('SQL_TOO_LARGE', 'The SQL is nested too deeply.');
+    if (depth > treeDepthMax) throw new SemanticError('SQL_TOO_DEEP', 'The SQL is nested too deeply.');
     level = level.flatMap((node) => (typeof node === 'object' && node !== null ? Object.values(node) : []));
   }
 }

@@ -195,8 +195,24 @@ describe('large input', () => {
     keys: `SELECT channel FROM sales GROUP BY ${Array(501).fill('channel').join()}`,
     'sorted columns': `SELECT channel FROM sales ORDER BY ${Array(501).fill('channel').join()}`,
   };
-  test.each(Object.entries(bombs))('%s: refused before anything is made of it', (_name, sql) => {
-    expect(refusal(sql).code).toBe('SQL_TOO_LARGE');
+  const deep = ['parentheses', 'subqueries', 'brackets', 'calls', 'a deep tree of few tokens'];
+  test.each(Object.entries(bombs))('%s: refused before anything is made of it', (name, sql) => {
+    expect(refusal(sql).code).toBe(deep.includes(name) ? 'SQL_TOO_DEEP' : 'SQL_TOO_LARGE');
+  });
+
+  test('limits may be smaller, and count bytes and brackets; never larger than what is safe', () => {
+    const compile = (sql: string, sqlBytesMax: number, sqlDepthMax: number) => () =>
+      compileSql(sql, model, merchant(7), duckdb, { sqlBytesMax, sqlDepthMax });
+    const text = "SELECT channel FROM sales WHERE channel = 'é'";
+    const bytes = Buffer.byteLength(text);
+    expect(compile(text, bytes, 1)).not.toThrow();
+    expect(compile(text, bytes - 1, 1)).toThrow(/more than \d+ bytes/);
+    const nested = `SELECT channel FROM sales WHERE ${'('.repeat(3)}true${')'.repeat(3)}`;
+    expect(compile(nested, bytes * 2, 3)).not.toThrow();
+    expect(compile(nested, bytes * 2, 2)).toThrow(/deeper than 2 levels/);
+    const bomb = `SELECT ${'('.repeat(65)}1${')'.repeat(65)} FROM sales`;
+    expect(compile(bomb, 1_000_000, 1000)).toThrow(/deeper than 64 levels/);
+    expect(compile(text + ' '.repeat(65_536), 1_000_000, 1000)).toThrow(/more than 65536 bytes/);
   });
 
   test('the grammar still works afterwards, and a long flat list is fine', async () => {
@@ -247,7 +263,7 @@ describe('large input', () => {
         try {
           compileSql(chain(count), model, merchant(7), duckdb);
         } catch (error) {
-          expect(error, `${count}`).toMatchObject({ code: 'SQL_TOO_LARGE' });
+          expect(error, `${count}`).toMatchObject({ code: expect.stringMatching(/^SQL_TOO_(LARGE|DEEP)$/) });
         }
       }
       expect(() => compileSql(chain(10), model, merchant(7), duckdb)).not.toThrow();

@@ -1,16 +1,37 @@
 /** The settings of a process: the environment, read once, validated and frozen. No other file reads the environment. */
-import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
+import { type Limits, limitRules, limitsOf, limitVariable } from '@inlay/contract/limits.ts';
+import {
+  isLoopback,
+  isStrongSecret,
+  parseDatabaseUrl,
+  parseHost,
+  parseOtlpUrl,
+  parsePath,
+  parsePort,
+  parsePublicUrl,
+  parseSecrets,
+  parseTrustedProxies,
+  secretsMax,
+  wholeNumber,
+} from './setting-values.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Where the store lies: PGlite in a folder of the data folder, or a PostgreSQL server. */
 export type StoreSettings =
   | { readonly kind: 'embedded'; readonly folder: string }
-  | { readonly kind: 'postgres'; readonly url: string };
+  | {
+      readonly kind: 'postgres';
+      readonly url: string;
+      /** Connections of this process, without the one that listens for changes; 20 when left out. */
+      readonly connectionsMax?: number;
+      /** How long one statement may take, and a transaction between two; 30,000 when left out. */
+      readonly statementMs?: number;
+    };
 
-/** The settings of a process, all valid. Numbers carry their unit last in their name. */
-export interface Config {
+/** The settings of a process, all valid, its limits among them. Numbers carry their unit last in their name. */
+export interface Config extends Limits {
   /** 0–65535; 0 lets the system choose. */
   readonly port: number;
   /** A host name or IP address to listen on. */
@@ -20,57 +41,26 @@ export interface Config {
   readonly store: StoreSettings;
   /** The demo account's admin key; undefined: one is made and kept in the data folder. */
   readonly apiKey: string | undefined;
-  /** Signs embed tokens; undefined (embedded store only): one is made and kept in the data folder. */
-  readonly secret: string | undefined;
+  /**
+   * The first signs embed tokens, all of them verify; empty (embedded store only): one is made and kept in the data folder.
+   */
+  readonly secrets: readonly string[];
   /** Stands for `platform` in exact identifiers (settings.md). */
   readonly brand: string;
   /** The address that clients use, without a trailing slash; undefined: the one listened on, see {@link publicUrlOf}. */
   readonly publicUrl: string | undefined;
   readonly isDemo: boolean;
-
-  readonly queryTimeoutMs: number;
-  /** Replies of the data API to one user at a time. Each holds its whole result until it is read, and a slow reader takes long. */
-  readonly dataRepliesPerUserMax: number;
-  /** Runs at a time of one user, and in this process. */
-  readonly runsPerUserMax: number;
-  readonly runsMax: number;
-  readonly runMs: number;
-  readonly agentTurnsMax: number;
-  readonly agentToolCallsMax: number;
-  /** The longest silence of the language model within a turn. */
-  readonly languageModelSilenceMs: number;
-  /** Text of the language model in one run, in UTF-16 code units. */
-  readonly textCharactersMax: number;
-  /** Rows in the `data` of a tool result (chat-stream.md). */
-  readonly toolRowsMax: number;
-  readonly sessionExchangeMs: number;
-  readonly tokenLifetimeMs: number;
-  readonly sessionLifetimeMs: number;
-  /** Persistent external users per account (service.md 4.1 rule 10). */
-  readonly externalUsersMax: number;
-  readonly ephemeralUsersMax: number;
-  readonly ephemeralTtlSecondsDefault: number;
+  /** Which proxies in front may say where a request comes from: none, so many in a row, or those with these addresses. */
+  readonly trustedProxies: false | number | readonly string[];
+  /** Where the metrics are asked for; undefined: there are none. */
+  readonly metrics: { readonly host: string; readonly port: number } | undefined;
+  /** Where traces go; undefined: there are none. */
+  readonly traces: { readonly url: string; readonly serviceName: string; readonly ratio: number } | undefined;
+  /** After the signal to stop, how long the server says that it is not ready but goes on as before, 0–600,000. */
+  readonly drainDelayMs: number;
+  /** How long entries of the audit log are kept, 1–36,500 days. */
+  readonly auditRetentionDays: number;
 }
-
-/** The limits that no variable sets. They are told in settings.md. */
-const fixed = {
-  queryTimeoutMs: 60_000,
-  dataRepliesPerUserMax: 5,
-  runsPerUserMax: 5,
-  runsMax: 200,
-  runMs: 600_000,
-  agentTurnsMax: 20,
-  agentToolCallsMax: 40,
-  languageModelSilenceMs: 60_000,
-  textCharactersMax: 200_000,
-  toolRowsMax: 100,
-  sessionExchangeMs: 300_000,
-  tokenLifetimeMs: 86_400_000,
-  sessionLifetimeMs: 604_800_000,
-  externalUsersMax: 10_000,
-  ephemeralUsersMax: 100_000,
-  ephemeralTtlSecondsDefault: 604_800,
-} as const;
 
 /**
  * What the operator gave (environment, data folder, installation file) does not work, and only they can mend it.
@@ -119,19 +109,39 @@ export function readConfig(env: Environment): Config {
     parseDatabaseUrl,
     'must be a URL that begins with postgres:// or postgresql://.',
   );
+  const connectionsMax = read(
+    'INLAY_STORE_CONNECTIONS_MAX',
+    20,
+    wholeNumber(2, 1000),
+    'must be a whole number from 2 to 1000.',
+  );
+  const statementMs = read(
+    'INLAY_STORE_STATEMENT_MS',
+    30_000,
+    wholeNumber(1000, 3_600_000),
+    'must be a whole number from 1000 to 3600000.',
+  );
   const apiKey = read<string | undefined>(
     'INLAY_API_KEY',
     undefined,
     (text) => (/^[!-~]{32,256}$/.test(text) ? text : undefined),
     'must have 32 to 256 printable ASCII characters and no white space.',
   );
-  const secret = read<string | undefined>(
+  const secret = read<readonly string[]>(
     'INLAY_SECRET',
-    undefined,
-    (text) => (isStrongSecret(text) ? text : undefined),
+    [],
+    (text) => (isStrongSecret(text) ? [text] : undefined),
     'must have 32 to 1024 characters that are hard to guess, such as the output of: openssl rand -base64 48',
   );
-  if (databaseUrl !== undefined && !env['INLAY_SECRET']) {
+  const secretList = read<readonly string[]>(
+    'INLAY_SECRETS',
+    [],
+    parseSecrets,
+    `must hold 1 to ${secretsMax} different secrets, with commas or line ends between them, each like INLAY_SECRET.`,
+  );
+  if (env['INLAY_SECRET'] && env['INLAY_SECRETS']) {
+    problems.push('INLAY_SECRET and INLAY_SECRETS are both set. Set only one of them.');
+  } else if (databaseUrl !== undefined && !env['INLAY_SECRET'] && !env['INLAY_SECRETS']) {
     problems.push('INLAY_SECRET is required when DATABASE_URL is set. Make one with: openssl rand -base64 48');
   }
   const brand = read(
@@ -152,23 +162,88 @@ export function readConfig(env: Environment): Config {
     (text) => (text === 'on' ? true : text === 'off' ? false : undefined),
     'must be on or off.',
   );
+  const trustedProxies = read<Config['trustedProxies']>(
+    'INLAY_TRUST_PROXY',
+    false,
+    parseTrustedProxies,
+    'must be off, the number of proxies in front (1 to 10), or their IP addresses or CIDR ranges, separated by commas.',
+  );
+  const metricsPort = read<number | undefined>(
+    'INLAY_METRICS_PORT',
+    undefined,
+    parsePort,
+    'must be a whole number from 0 to 65535.',
+  );
+  const metricsHost = read(
+    'INLAY_METRICS_HOST',
+    '127.0.0.1',
+    parseHost,
+    'must be a host name or an IP address, such as 127.0.0.1.',
+  );
+  const drainDelayMs = read(
+    'INLAY_DRAIN_DELAY_MS',
+    0,
+    wholeNumber(0, 600_000),
+    'must be a whole number from 0 to 600000.',
+  );
+  const auditRetentionDays = read(
+    'INLAY_AUDIT_RETENTION_DAYS',
+    365,
+    wholeNumber(1, 36_500),
+    'must be a whole number from 1 to 36500.',
+  );
+  const otlpProblem = 'must be an http:// or https:// URL without user name, query or fragment.';
+  const otlpUrl = read<string | undefined>('OTEL_EXPORTER_OTLP_ENDPOINT', undefined, parseOtlpUrl, otlpProblem);
+  const tracesUrl = read(
+    'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+    otlpUrl === undefined ? undefined : `${otlpUrl.replace(/\/+$/, '')}/v1/traces`,
+    parseOtlpUrl,
+    otlpProblem,
+  );
+  const serviceName = read(
+    'OTEL_SERVICE_NAME',
+    'inlay',
+    (text) => (/^[\w.-]{1,100}$/.test(text) ? text : undefined),
+    'must have 1 to 100 letters, digits, dots, _ or -.',
+  );
+  const ratio = read(
+    'OTEL_TRACES_SAMPLER_ARG',
+    1,
+    (text) => (/^(0|1|0?\.\d{1,9}|1\.0{1,9})$/.test(text) ? Number(text) : undefined),
+    'must be a number from 0 to 1.',
+  );
+  const limits = limitsOf((name) => {
+    const { value, min, max } = limitRules[name];
+    return read(limitVariable(name), value, wholeNumber(min, max), `must be a whole number from ${min} to ${max}.`);
+  });
+  const { ephemeralTtlSecondsDefault, ephemeralTtlSecondsMax } = limits;
+  if (ephemeralTtlSecondsDefault > ephemeralTtlSecondsMax) {
+    problems.push(
+      `${limitVariable('ephemeralTtlSecondsDefault')} (${ephemeralTtlSecondsDefault}) must not be more than ${limitVariable('ephemeralTtlSecondsMax')} (${ephemeralTtlSecondsMax}).`,
+    );
+  }
 
   if (problems.length > 0) throw new ConfigError(problems);
   const store: StoreSettings =
     databaseUrl === undefined
       ? { kind: 'embedded', folder: join(dataFolder, 'store') }
-      : { kind: 'postgres', url: databaseUrl };
+      : { kind: 'postgres', url: databaseUrl, connectionsMax, statementMs };
   return Object.freeze({
     port,
     host,
     dataFolder,
     store: Object.freeze(store),
     apiKey,
-    secret,
+    secrets: secret.length > 0 ? secret : secretList,
     brand,
     publicUrl,
     isDemo,
-    ...fixed,
+    trustedProxies,
+    metrics: metricsPort === undefined ? undefined : Object.freeze({ host: metricsHost, port: metricsPort }),
+    traces: tracesUrl === undefined ? undefined : Object.freeze({ url: tracesUrl, serviceName, ratio }),
+    drainDelayMs,
+    auditRetentionDays,
+    ...limits,
   });
 }
 
@@ -178,47 +253,4 @@ export function publicUrlOf(config: Pick<Config, 'publicUrl' | 'host'>, port: nu
   // "All addresses" is nothing to connect to; this machine is one of them.
   const host = config.host === '0.0.0.0' ? '127.0.0.1' : config.host === '::' ? '::1' : config.host;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
-function parsePort(text: string): number | undefined {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  return port <= 65_535 ? port : undefined;
-}
-
-function parseHost(text: string): string | undefined {
-  const label = '[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?';
-  const isName = text.length <= 253 && new RegExp(`^${label}(\\.${label})*$`).test(text);
-  // Digits and dots only is meant as an IP address; a wrong one is not a host name.
-  return isIP(text) !== 0 || (isName && !/^[\d.]+$/.test(text)) ? text : undefined;
-}
-
-function parsePath(text: string): string | undefined {
-  return text.includes('\0') || text.trim() === '' ? undefined : text;
-}
-
-function parseDatabaseUrl(text: string): string | undefined {
-  const url = URL.parse(text);
-  return url !== null && (url.protocol === 'postgres:' || url.protocol === 'postgresql:') ? text : undefined;
-}
-
-function parsePublicUrl(text: string): string | undefined {
-  const url = URL.parse(text);
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return undefined;
-  const isPlain = url.username === '' && url.password === '' && !/[\s?#'"\\]/.test(text) && !text.endsWith('/');
-  return isPlain ? text : undefined;
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
-}
-
-/** What stands in sample settings. What is left of a secret without them has to be a secret still. */
-const commonWords =
-  /abcdefghijklmnopqrstuvwxyz|0123456789|1234567890|12345678|abcdef|qwerty|letmein|admin|change|please|replace|placeholder|default|example|sample|secret|password|passphrase|insert|random|string|signing|production|development|character|minimum|inlay|token|value|super|your|this|with|here|test|demo|long|must|least|key|jwt/g;
-
-/** True for 32 to 1024 characters that are not one repeated, a short pattern repeated, or common words padded. */
-function isStrongSecret(text: string): boolean {
-  if (text.length < 32 || text.length > 1024) return false;
-  const left = text.toLowerCase().replace(commonWords, '');
-  return left.length >= 16 && new Set(left).size >= 8 && !/^(.{1,16})\1+.{0,15}$/s.test(text);
 }

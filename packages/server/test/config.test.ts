@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
+import { defaultLimits, limitNames, limitRules, limitVariable } from '@inlay/contract/limits.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ConfigError, publicUrlOf, readConfig } from '../src/config.ts';
@@ -24,26 +25,16 @@ test('without any variable: the embedded store in .inlay, the loopback, the demo
     dataFolder: resolve('.inlay'),
     store: { kind: 'embedded', folder: resolve('.inlay', 'store') },
     apiKey: undefined,
-    secret: undefined,
+    secrets: [],
     brand: 'platform',
     publicUrl: undefined,
     isDemo: true,
-    queryTimeoutMs: 60_000,
-    dataRepliesPerUserMax: 5,
-    runsPerUserMax: 5,
-    runsMax: 200,
-    runMs: 600_000,
-    agentTurnsMax: 20,
-    agentToolCallsMax: 40,
-    languageModelSilenceMs: 60_000,
-    textCharactersMax: 200_000,
-    toolRowsMax: 100,
-    sessionExchangeMs: 300_000,
-    tokenLifetimeMs: 86_400_000,
-    sessionLifetimeMs: 604_800_000,
-    externalUsersMax: 10_000,
-    ephemeralUsersMax: 100_000,
-    ephemeralTtlSecondsDefault: 604_800,
+    trustedProxies: false,
+    metrics: undefined,
+    traces: undefined,
+    drainDelayMs: 0,
+    auditRetentionDays: 365,
+    ...defaultLimits,
   });
 });
 
@@ -73,7 +64,7 @@ describe('valid', () => {
     ],
     [
       { DATABASE_URL: url, INLAY_SECRET: strong },
-      { store: { kind: 'postgres', url }, secret: strong, isDemo: false },
+      { store: { kind: 'postgres', url }, secrets: [strong], isDemo: false },
     ],
     [
       { DATABASE_URL: 'postgresql:///inlay?host=/run/postgresql', INLAY_SECRET: strong, INLAY_DEMO: 'on' },
@@ -161,6 +152,64 @@ test.each(['not a url hunter2', 'http://u:hunter2@h/', 'postgres//u:hunter2@h'])
   },
 );
 
+describe('INLAY_SECRETS', () => {
+  const secretOf = (seed: number) => createHash('sha256').update(`${seed}`).digest('base64url');
+  const [one, two] = [secretOf(1), secretOf(2)];
+  const problem =
+    'INLAY_SECRETS must hold 1 to 10 different secrets, with commas or line ends between them, each like INLAY_SECRET.';
+
+  test.each([
+    ['one', one, [one]],
+    ['commas', `${one},${two}`, [one, two]],
+    ['lines of a file', `${two}\r\n${one}\n`, [two, one]],
+    ['white space around', ` ${one} ,\n ${two} `, [one, two]],
+  ])('a list, the first first: %s', (_name, text, secrets) => {
+    expect(readConfig({ INLAY_SECRETS: text }).secrets).toStrictEqual(secrets);
+    expect(readConfig({ INLAY_SECRETS: text, DATABASE_URL: url }).secrets).toStrictEqual(secrets);
+  });
+
+  test.each([
+    ['nothing between commas', ','],
+    ['one of them is weak', `${one},changemechangemechangemechangeme`],
+    ['one twice', `${one},${two},${one}`],
+    ['eleven', Array.from({ length: 11 }, (_, seed) => secretOf(seed)).join()],
+  ])('refused, and not echoed: %s', (_name, text) => {
+    expect(problemsOf({ INLAY_SECRETS: text })).toStrictEqual([problem]);
+  });
+
+  test('not beside INLAY_SECRET', () => {
+    expect(problemsOf({ INLAY_SECRET: one, INLAY_SECRETS: two })).toStrictEqual([
+      'INLAY_SECRET and INLAY_SECRETS are both set. Set only one of them.',
+    ]);
+  });
+
+  test('a comma in INLAY_SECRET is part of it', () => {
+    expect(readConfig({ INLAY_SECRET: `${one},${two}` }).secrets).toStrictEqual([`${one},${two}`]);
+  });
+});
+
+describe('limits', () => {
+  test.each(limitNames)('%s is set by its variable, within its range', (name) => {
+    const { min, max } = limitRules[name];
+    const variable = limitVariable(name);
+    // The default of the TTL follows its limit.
+    const beside = name === 'ephemeralTtlSecondsMax' ? { INLAY_EPHEMERAL_TTL_SECONDS_DEFAULT: '1' } : {};
+    for (const value of [min, max]) {
+      expect(readConfig({ [variable]: `${value}`, ...beside })[name]).toBe(value);
+    }
+    const problem = `${variable} must be a whole number from ${min} to ${max}.`;
+    for (const text of [`${min - 1}`, `${max + 1}`, `${min}.5`, ` ${min}`, '1e3', 'many', '9'.repeat(400)]) {
+      expect(problemsOf({ [variable]: text, ...beside })).toStrictEqual([problem]);
+    }
+  });
+
+  test('the default of the TTL is not beyond its limit', () => {
+    expect(problemsOf({ INLAY_EPHEMERAL_TTL_SECONDS_MAX: '60' })).toStrictEqual([
+      'INLAY_EPHEMERAL_TTL_SECONDS_DEFAULT (604800) must not be more than INLAY_EPHEMERAL_TTL_SECONDS_MAX (60).',
+    ]);
+  });
+});
+
 describe('INLAY_SECRET', () => {
   test('is required with DATABASE_URL', () => {
     expect(problemsOf({ DATABASE_URL: url })).toStrictEqual([
@@ -195,7 +244,7 @@ describe('INLAY_SECRET', () => {
         const random = createHash('sha256').update(`${seed}`).digest();
         for (const encoding of ['hex', 'base64', 'base64url'] as const) {
           const secret = random.toString(encoding);
-          expect(readConfig({ INLAY_SECRET: secret }).secret).toBe(secret);
+          expect(readConfig({ INLAY_SECRET: secret }).secrets).toStrictEqual([secret]);
         }
       }),
     );
@@ -210,4 +259,58 @@ test.each([
   [{ INLAY_PUBLIC_URL: 'https://bi.example.com' }, 'https://bi.example.com'],
 ])('the public URL of %o is %s', (env, expected) => {
   expect(publicUrlOf(readConfig(env), 4711)).toBe(expected);
+});
+
+describe('operation', () => {
+  const collector = 'http://collector:4318';
+  test.each([
+    [{ INLAY_TRUST_PROXY: 'off' }, { trustedProxies: false }],
+    [{ INLAY_TRUST_PROXY: '2' }, { trustedProxies: 2 }],
+    [{ INLAY_TRUST_PROXY: '10.0.0.0/8, ::1,fd00::/8' }, { trustedProxies: ['10.0.0.0/8', '::1', 'fd00::/8'] }],
+    [{ INLAY_METRICS_PORT: '9464' }, { metrics: { host: '127.0.0.1', port: 9464 } }],
+    [{ INLAY_METRICS_PORT: '0', INLAY_METRICS_HOST: '0.0.0.0' }, { metrics: { host: '0.0.0.0', port: 0 } }],
+    [{ INLAY_METRICS_HOST: '0.0.0.0' }, { metrics: undefined }],
+    [{ INLAY_DRAIN_DELAY_MS: '600000' }, { drainDelayMs: 600_000 }],
+    [{ INLAY_AUDIT_RETENTION_DAYS: '1' }, { auditRetentionDays: 1 }],
+    [
+      { OTEL_EXPORTER_OTLP_ENDPOINT: collector },
+      { traces: { url: `${collector}/v1/traces`, serviceName: 'inlay', ratio: 1 } },
+    ],
+    [
+      { OTEL_EXPORTER_OTLP_ENDPOINT: `${collector}/base/`, OTEL_SERVICE_NAME: 'shop', OTEL_TRACES_SAMPLER_ARG: '0.25' },
+      { traces: { url: `${collector}/base/v1/traces`, serviceName: 'shop', ratio: 0.25 } },
+    ],
+    [
+      { OTEL_EXPORTER_OTLP_ENDPOINT: collector, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://traces.example.com/in' },
+      { traces: { url: 'https://traces.example.com/in', serviceName: 'inlay', ratio: 1 } },
+    ],
+  ])('%o', (env, expected) => {
+    expect(readConfig(env)).toMatchObject(expected);
+  });
+
+  test.each([
+    ['INLAY_TRUST_PROXY', 'on'],
+    ['INLAY_TRUST_PROXY', '0'],
+    ['INLAY_TRUST_PROXY', '11'],
+    ['INLAY_TRUST_PROXY', '0.0.0.0/0'],
+    ['INLAY_TRUST_PROXY', '10.0.0.0/33'],
+    ['INLAY_TRUST_PROXY', '10.0.0.1,,10.0.0.2'],
+    ['INLAY_TRUST_PROXY', 'proxy.example.com'],
+    ['INLAY_METRICS_PORT', '65536'],
+    ['INLAY_METRICS_HOST', '300.1.1.1'],
+    ['INLAY_DRAIN_DELAY_MS', '600001'],
+    ['INLAY_DRAIN_DELAY_MS', '1.5'],
+    ['INLAY_AUDIT_RETENTION_DAYS', '0'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://user:hunter2@collector'],
+    ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'ftp://collector'],
+    ['OTEL_SERVICE_NAME', 'a b'],
+    ['OTEL_TRACES_SAMPLER_ARG', '1.1'],
+    ['OTEL_TRACES_SAMPLER_ARG', 'half'],
+  ])('%s=%s is one line that names it, and not its value', (name, value) => {
+    const problems = problemsOf({ [name]: value });
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatch(new RegExp(`^${name} must `));
+    expect(problems[0]).not.toContain('hunter2');
+  });
 });
