@@ -9,7 +9,7 @@ import { call, type ScriptStep, say, scripted, stall } from './scripted-language
 const input: AgentInput = {
   messages: [{ role: 'user', content: 'question' }],
   resultIds: [],
-  principal: { accountId: 1, userId: 1, sessionId: null, securityContext: {} },
+  principal: { accountId: 1, userId: 1, sessionId: null, apiKeyId: null, scopeId: null, securityContext: {} },
   deploymentId: 1,
   requestId: 'req_1',
   signal: new AbortController().signal,
@@ -138,16 +138,26 @@ describe('a run', () => {
   });
 
   test.each([
-    ['turns', { agentTurnsMax: 3 }, (): readonly ScriptStep[] => [call('working', {})]],
-    ['tool calls', { agentToolCallsMax: 3 }, (): readonly ScriptStep[] => [call('working', {}), call('working', {})]],
-    ['tool calls in one turn', { agentToolCallsMax: 3 }, () => Array.from({ length: 5 }, () => call('working', {}))],
-    ['text', { textCharactersMax: 10 }, () => [say('eight ch'), say('nine chars')]],
-    ['time', { runMs: 30 }, () => [say('well'), stall]],
-    ['time in a tool', { runMs: 30 }, () => [call('hanging', {})]],
-  ])('has a limit on %s', async (_what, limits, turn) => {
+    ['turns', 'TOO_MANY_TURNS', { agentTurnsMax: 3 }, (): readonly ScriptStep[] => [call('working', {})]],
+    [
+      'tool calls',
+      'TOO_MANY_TOOL_CALLS',
+      { agentToolCallsMax: 3 },
+      (): readonly ScriptStep[] => [call('working', {}), call('working', {})],
+    ],
+    [
+      'tool calls in one turn',
+      'TOO_MANY_TOOL_CALLS',
+      { agentToolCallsMax: 3 },
+      () => Array.from({ length: 5 }, () => call('working', {})),
+    ],
+    ['text', 'ANSWER_TOO_LONG', { textCharactersMax: 10 }, () => [say('eight ch'), say('nine chars')]],
+    ['time', 'RUN_TIMEOUT', { runMs: 30 }, () => [say('well'), stall]],
+    ['time in a tool', 'RUN_TIMEOUT', { runMs: 30 }, () => [call('hanging', {})]],
+  ])('has a limit on %s: %s', async (_what, code, limits, turn) => {
     const hanging = toolThat('hanging', () => new Promise(() => undefined));
     const run = agent(turn, { limits: { ...testLimits, ...limits }, tools: [working, hanging] });
-    expect(await endOf(run)).toMatchObject({ type: 'failed', code: 'RUN_LIMIT', requestId: 'req_1' });
+    expect(await endOf(run)).toMatchObject({ type: 'failed', code, requestId: 'req_1' });
   });
 
   test.each([

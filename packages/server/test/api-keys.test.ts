@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { createApiKey, setDemoKey } from '../src/installation/api-keys.ts';
+import { insertApiKey } from '../src/admin/make-api-key.ts';
+import { setDemoKey } from '../src/installation/demo-key.ts';
 import { hashSecret } from '../src/store/secret.ts';
 import { databaseKinds, openTestDatabase } from './databases.ts';
 
@@ -21,7 +22,7 @@ describe.each(databaseKinds)('API keys on %s', async (kind) => {
 
   test('a made key is stored as a hash', async () => {
     const accountId = await shop();
-    const { key, prefix } = await createApiKey(db, { accountId, role: 'member', deploymentIds: [1] });
+    const { key, prefix } = await insertApiKey(db, { accountId, role: 'member', deploymentIds: [1] });
     expect(key).toMatch(/^sk-[\w-]{43}$/);
     const stored = await keys(accountId);
     expect(stored).toMatchObject([
@@ -57,7 +58,7 @@ describe.each(databaseKinds)('API keys on %s', async (kind) => {
 
   test('other keys stay when the demo key changes', async () => {
     const accountId = await shop();
-    await createApiKey(db, { accountId, role: 'admin' });
+    await insertApiKey(db, { accountId, role: 'admin' });
     await setDemoKey(db, accountId, 'c'.repeat(40), now);
     await setDemoKey(db, accountId, 'd'.repeat(40), now);
     expect((await keys(accountId)).map(({ revoked_at }) => revoked_at)).toStrictEqual([null, now, null]);
@@ -65,7 +66,7 @@ describe.each(databaseKinds)('API keys on %s', async (kind) => {
 
   test('a text that is another key already is refused', async () => {
     const accountId = await shop();
-    const { key } = await createApiKey(db, { accountId, role: 'member' });
+    const { key } = await insertApiKey(db, { accountId, role: 'member' });
     await expect(setDemoKey(db, accountId, key, now)).rejects.toMatchObject({ name: 'ConfigError' });
   });
 });

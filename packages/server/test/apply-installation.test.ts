@@ -1,7 +1,9 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { applyInstallation } from '../src/installation/apply-installation.ts';
+import { differenceLines } from '../src/installation/difference.ts';
 import type { Installation, InstallationAccount } from '../src/installation/installation-file.ts';
+import type { News } from '../src/store/changes.ts';
 import type { Schema } from '../src/store/schema.ts';
 import { databaseKinds, openTestDatabase } from './databases.ts';
 
@@ -62,7 +64,7 @@ async function groupsOf(db: Kysely<Schema>, username: string): Promise<readonly 
 }
 
 describe.each(databaseKinds)('applying an installation on %s', async (kind) => {
-  const { db, close } = await openTestDatabase(kind);
+  const { db, openChanges, close } = await openTestDatabase(kind);
   afterAll(close);
   beforeEach(async () => {
     await db.deleteFrom('accounts').execute();
@@ -174,17 +176,162 @@ describe.each(databaseKinds)('applying an installation on %s', async (kind) => {
     expect((await dump(db)).rows.map((rows) => rows.length)).toStrictEqual([2, 2, 2, 4, 4, 4]);
   });
 
+  describe('settings of the account', () => {
+    const read = () =>
+      db.selectFrom('accounts').select(['allowed_origins', 'frame_ancestors', 'limits']).executeTakeFirstOrThrow();
+
+    test('are written where the file has them, and stay where it has not', async () => {
+      await apply(
+        accountOf({
+          allowedOrigins: ['https://app.example.com'],
+          frameAncestors: ['self', 'https://app.example.com'],
+          limits: { externalUsersMax: 5, ephemeralUsersMax: 7 },
+        }),
+      );
+      const settings = {
+        allowed_origins: ['https://app.example.com'],
+        frame_ancestors: ['self', 'https://app.example.com'],
+        limits: { externalUsersMax: 5, ephemeralUsersMax: 7 },
+      };
+      expect(await read()).toStrictEqual(settings);
+      await apply(accountOf());
+      expect(await read()).toStrictEqual(settings);
+    });
+
+    test('lists are replaced; a limit is set, or with null given back to the process, and the others stay', async () => {
+      await apply(accountOf({ allowedOrigins: ['https://a.example.com'], limits: { externalUsersMax: 5 } }));
+      await apply(accountOf({ allowedOrigins: [], limits: { externalUsersMax: null, ephemeralUsersMax: 9 } }));
+      expect(await read()).toMatchObject({ allowed_origins: [], limits: { ephemeralUsersMax: 9 } });
+      expect(Object.keys((await read()).limits)).toStrictEqual(['ephemeralUsersMax']);
+    });
+  });
+
+  describe('the difference', () => {
+    const linesOf = async (account: InstallationAccount, dryRun = false) => {
+      const { differences } = await applyInstallation(db, installationOf(account), { dryRun });
+      return differences.flatMap(differenceLines);
+    };
+    const changed = accountOf({
+      plan: 'starter',
+      limits: { externalUsersMax: 5 },
+      groups: [{ name: 'merchant', description: 'many shops' }, { name: 'new' }],
+      internalUsers: [
+        { username: 'ANN', email: 'ann@example.com', groups: [], userAttributes: [{ name: 'merchant_id', value: 8 }] },
+      ],
+      deployments: [{ id: 1, name: 'd', model: '/n', warehouse: { type: 'duckdb', folder: '/w' } }],
+    });
+    const expected = [
+      'Account shop: 5 changed, 3 unchanged',
+      '  ~ account shop: plan "enterprise" → "starter"',
+      '  ~ account shop: limits.externalUsersMax none → 5',
+      '  ~ group merchant: description "one shop" → "many shops"',
+      '  + group new',
+      '  ~ deployment 1: model "/m" → "/n"',
+      '  ~ internal user ANN: username "ann" → "ANN"',
+      '  ~ internal user ANN: groups ["team"] → []',
+      '  ~ internal user ANN: userAttributes.merchant_id 7 → 8',
+    ];
+
+    test('says what is added and what changed, from what to what', async () => {
+      expect(await linesOf(accountOf())).toStrictEqual([
+        'Account shop: 9 changed, 0 unchanged',
+        '  + account shop',
+        '  + user attribute merchant_id',
+        '  + user attribute regions',
+        '  + group merchant',
+        '  + group team',
+        '  + deployment 1',
+        '  + agent 1',
+        '  + internal user ann',
+        '  + internal user bob',
+      ]);
+      expect(await linesOf(changed)).toStrictEqual(expected);
+    });
+
+    test('again: nothing', async () => {
+      await apply(accountOf());
+      await db.transaction().execute(async (tx) => {
+        await sql`select set_config('inlay.audit_retention', 'on', true)`.execute(tx);
+        await tx.deleteFrom('audit_log').execute();
+      });
+      expect(await linesOf(accountOf())).toStrictEqual(['Account shop: nothing changed (9)']);
+      expect(await db.selectFrom('audit_log').select('action').execute()).toStrictEqual([]);
+    });
+
+    test('of a dry run is the same, and nothing is written', async () => {
+      expect((await linesOf(accountOf(), true)).length).toBe(10);
+      expect(await db.selectFrom('accounts').select('id').execute()).toStrictEqual([]);
+      await apply(accountOf());
+      const before = await dump(db);
+      const audited = await db.selectFrom('audit_log').select('id').execute();
+      expect(await linesOf(changed, true)).toStrictEqual(expected);
+      expect(await dump(db)).toStrictEqual(before);
+      expect(await db.selectFrom('audit_log').select('id').execute()).toStrictEqual(audited);
+    });
+
+    test('a dry run refuses what an apply refuses', async () => {
+      const wrong = accountOf({ agents: [{ id: 1, deployment: 9, name: 'lost' }] });
+      await expect(linesOf(wrong, true)).rejects.toMatchObject({ name: 'ConfigError' });
+    });
+
+    test('is audited, without values', async () => {
+      const { accountIds } = await apply(accountOf());
+      await linesOf(changed);
+      const entries = await db
+        .selectFrom('audit_log')
+        .select(['actor_kind', 'action', 'object_kind', 'object_name', 'result', 'details'])
+        .where('account_id', '=', accountIds.get('shop') ?? 0)
+        .orderBy('id')
+        .execute();
+      expect(entries.slice(0, 9).map(({ action }) => action)).toStrictEqual([
+        'account.create',
+        'user-attribute.create',
+        'user-attribute.create',
+        'group.create',
+        'group.create',
+        'deployment.create',
+        'agent.create',
+        'internal-user.create',
+        'internal-user.create',
+      ]);
+      expect(entries.slice(9)).toMatchObject([
+        { action: 'account.update', details: { fields: ['plan', 'limits.externalUsersMax'] } },
+        { action: 'group.update', details: { fields: ['description'] } },
+        { action: 'group.create', object_name: 'new' },
+        { action: 'deployment.update', details: { fields: ['model'] } },
+        {
+          actor_kind: 'operator',
+          action: 'internal-user.update',
+          object_kind: 'internal-user',
+          object_name: 'ANN',
+          result: 'OK',
+          details: { fields: ['username', 'groups', 'userAttributes.merchant_id'] },
+        },
+      ]);
+    });
+  });
+
+  test('every node is told of the deployments, and of accounts and users that changed, but not by a dry run', async () => {
+    const changes = await openChanges();
+    const heard: News[] = [];
+    using _subscription = changes.subscribe((news) => heard.push(news));
+    await expect.poll(() => changes.heardUntil(), { timeout: 10_000 }).toBeGreaterThan(0);
+    const { accountIds } = await apply(accountOf());
+    await applyInstallation(db, installationOf(accountOf({ plan: 'starter' })), { dryRun: true });
+    await apply(accountOf());
+    const account = { kind: 'account', id: accountIds.get('shop') };
+    const deployment = { kind: 'deployment', id: 1 };
+    await expect
+      .poll(() => heard.filter(({ kind }) => kind !== 'gap'), { timeout: 10_000 })
+      .toStrictEqual([account, deployment, deployment]);
+  });
+
   describe('refuses, and then writes nothing at all', () => {
     const refused: [string, InstallationAccount, string[]][] = [
       [
         'another type of an attribute',
         accountOf({ userAttributes: [{ name: 'merchant_id', type: 'string' }] }),
         ['Account shop: user attribute merchant_id: cannot change type from number to string'],
-      ],
-      [
-        'a default that does not fit',
-        accountOf({ userAttributes: [{ name: 'n', type: 'number', defaultValue: 'many' }] }),
-        ['Account shop: user attribute n: the default value is not a number'],
       ],
       [
         'ids of another account',

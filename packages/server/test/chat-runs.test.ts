@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import type { Frame } from '@inlay/contract/chat.ts';
 import { finalAnswer, foldFrames } from '@inlay/sdk/thread-state.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { messageFrame } from '../src/chat/frames.ts';
-import { closeInterruptedRuns, insertRun, readMessages, writeMessage } from '../src/chat/thread-store.ts';
+import { closeInterruptedRuns } from '../src/chat/interrupted-runs.ts';
+import { insertRun, readMessages, writeMessage } from '../src/chat/thread-store.ts';
 import { type ChatWorld, chatIdOf, openChatWorld, toolThat } from './chat-world.ts';
 import { databaseKinds } from './databases.ts';
 import { answering, call, say, scripted, stall, wait } from './scripted-language-model.ts';
@@ -64,7 +66,6 @@ describe.each(databaseKinds)('runs on %s', (kind) => {
     const chatId = chatIdOf([(await first[Symbol.asyncIterator]().next()).value]);
     await expect(perUser.open(ann, { input: 'b' })).rejects.toMatchObject({
       code: 'TOO_MANY_RUNS',
-      statusCode: 429,
       retryAfterSeconds: 5,
     });
     await perUser.open(bob, { input: 'c' });
@@ -123,7 +124,7 @@ describe.each(databaseKinds)('runs on %s', (kind) => {
     const { ann } = world.callers;
     const quick = await chat.open(ann, { input: 'quick' });
     const closing = chat.runs.close(20_000);
-    await expect(chat.open(ann, { input: 'late' })).rejects.toMatchObject({ code: 'NOT_READY', statusCode: 503 });
+    await expect(chat.open(ann, { input: 'late' })).rejects.toMatchObject({ code: 'NOT_READY' });
     resolve();
     await closing;
     expect(finalAnswer(await Array.fromAsync(quick))).toBe('In time.');
@@ -180,7 +181,11 @@ describe.each(databaseKinds)('after a crash on %s', (kind) => {
     const owner = { ...ann.principal, agentId: ann.agentId };
     const now = new Date();
     const messageId = '1767225600000-message';
-    const run = await insertRun(db, { owner, threadId: null, messageId, input: 'lost', title: 'lost' }, now);
+    const run = await insertRun(
+      db,
+      { nodeId: randomUUID(), owner, threadId: null, messageId, input: 'lost', title: 'lost' },
+      now,
+    );
     if (run.kind !== 'inserted') throw new Error('not inserted');
     const written = { id: run.runId, threadId: run.threadId };
     const base = { role: 'assistant', content: '', isInProcess: true } as const;

@@ -9,7 +9,9 @@ import { abortChat } from '../src/chat/abort-chat.ts';
 import { findAgent } from '../src/chat/find-agent.ts';
 import { createRuns, type Runs } from '../src/chat/runs.ts';
 import { openChatStream } from '../src/chat/stream-chat.ts';
+import { noChanges } from '../src/store/changes.ts';
 import type { Principal } from '../src/users/principal.ts';
+import { createPrincipalWatches } from '../src/users/principal-watch.ts';
 import { type DatabaseKind, openTestDatabase, type TestDatabase } from './databases.ts';
 
 /** Limits that a test does not meet unless it means to. */
@@ -99,7 +101,14 @@ export async function openChatWorld(kind: DatabaseKind): Promise<ChatWorld> {
       .values({ account_id: account.id, kind: 'external', external_id: externalId })
       .returning('id')
       .executeTakeFirstOrThrow();
-    const principal = { accountId: account.id, userId: user.id, sessionId: null, securityContext: {} };
+    const principal = {
+      accountId: account.id,
+      userId: user.id,
+      sessionId: null,
+      apiKeyId: null,
+      scopeId: null,
+      securityContext: {},
+    };
     callers.push({ principal, agentId, accountName });
   }
   const [ann, bob, annElsewhere] = callers;
@@ -144,6 +153,9 @@ function createChat(database: TestDatabase, setup: ChatSetup): Chat {
     brand,
     runsPerUserMax,
     runsMax,
+    changes: noChanges,
+    watches: createPrincipalWatches({ db: database.db, changes: noChanges, clock: () => new Date(), log }),
+    nodeId: randomUUID(),
     runAgent: (input) => runAgent(agent, input),
   });
   const agentOf = ({ principal: { accountId }, agentId, accountName }: Caller) =>
@@ -154,12 +166,13 @@ function createChat(database: TestDatabase, setup: ChatSetup): Chat {
     errors,
     async open(caller, request, signal = new AbortController().signal) {
       const { principal } = caller;
-      const call = { principal, agent: await agentOf(caller), request, requestId: 'req_test', signal };
+      const reader = { gone: signal, ended: new AbortController().signal, requestId: 'req_test' };
+      const call = { principal, agent: await agentOf(caller), request, requestId: 'req_test', reader };
       return openChatStream({ db, clock, runs }, call);
     },
     read: async (caller, request) => Array.fromAsync(await chat.open(caller, request)),
     abort: async (caller, chatId) =>
-      abortChat({ db, runs }, { agent: await agentOf(caller), userId: caller.principal.userId, chatId }),
+      abortChat({ db, runs }, { agent: await agentOf(caller), asker: caller.principal, chatId }),
   };
   return chat;
 }

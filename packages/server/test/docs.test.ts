@@ -2,6 +2,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { errorCodes } from '@inlay/contract/error.ts';
+import { limitNames, limitRules, limitVariable } from '@inlay/contract/limits.ts';
 import { compileSql } from '@inlay/semantic/compile-sql.ts';
 import type { DataModel } from '@inlay/semantic/data-model.ts';
 import { duckdb } from '@inlay/semantic/dialects/duckdb.ts';
@@ -39,6 +40,15 @@ test('settings.md names exactly the variables that are read', () => {
   expect(listed).toEqual([...asked]);
   const named = new Set(text.match(/\b(?:INLAY_[A-Z_]+|DATABASE_URL)\b/g));
   expect([...named].filter((name) => !asked.has(name))).toEqual([]);
+});
+
+test('settings.md tells every limit with its default, range, meaning and code', () => {
+  const rows = read('docs/reference/settings.md').split('\n');
+  for (const name of limitNames) {
+    const { value, min, max, code, meaning } = limitRules[name];
+    const told = code === null ? '–' : `\`${code}\``;
+    expect(rows).toContain(`| \`${limitVariable(name)}\` | ${value} | ${min}–${max} | ${meaning} | ${told} |`);
+  }
 });
 
 describe('links', () => {

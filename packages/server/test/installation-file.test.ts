@@ -3,6 +3,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { defaultLimits, type Limits } from '@inlay/contract/limits.ts';
+import { userShapes } from '@inlay/contract/user.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ConfigError } from '../src/config.ts';
 import { readInstallation } from '../src/installation/installation-file.ts';
@@ -15,17 +17,18 @@ beforeAll(async () => {
 afterAll(async () => rm(folder, { recursive: true, force: true }));
 
 const dataFolder = '/var/lib/inlay';
+const user = userShapes(defaultLimits);
 
-async function read(text: string) {
+async function read(text: string, limits: Partial<Limits> = {}) {
   const file = join(folder, 'inlay.yml');
   await writeFile(file, text);
-  return readInstallation(file, dataFolder);
+  return readInstallation(file, { dataFolder, user: userShapes({ ...defaultLimits, ...limits }) });
 }
 
 /** The problems, without the path of the file before them. */
-async function problemsOf(text: string): Promise<readonly string[]> {
+async function problemsOf(text: string, limits: Partial<Limits> = {}): Promise<readonly string[]> {
   try {
-    await read(text);
+    await read(text, limits);
   } catch (error) {
     if (error instanceof ConfigError)
       return error.problems.map((problem) => problem.replace(`${folder}/inlay.yml:`, ''));
@@ -36,7 +39,7 @@ async function problemsOf(text: string): Promise<readonly string[]> {
 
 test('the storefront example is one', async () => {
   const file = fileURLToPath(new URL('../../../examples/storefront/inlay.yml', import.meta.url));
-  const { accounts } = await readInstallation(file, dataFolder);
+  const { accounts } = await readInstallation(file, { dataFolder, user });
   const [demo] = accounts;
   expect(accounts).toHaveLength(1);
   expect(demo).toMatchObject({ name: 'demo', plan: 'enterprise', useCreatorMode: true });
@@ -115,6 +118,29 @@ describe('what is wrong is said with its place', () => {
       `${account}    agents: [{ id: one, deployment: 1, name: x }]\n`,
       [/^4:16: accounts\.0\.agents\.0\.id: Invalid input/],
     ],
+    [
+      'an origin with a path, and one without TLS',
+      `${account}    allowedOrigins: [https://app.example.com/, http://app.example.com]\n`,
+      [
+        /^4:22: accounts\.0\.allowedOrigins\.0: must be https:\/\/host/,
+        /^4:48: accounts\.0\.allowedOrigins\.1: must be https:\/\/host/,
+      ],
+    ],
+    [
+      'a frame ancestor that is a wildcard',
+      `${account}    frameAncestors: [self, "*"]\n`,
+      [/^4:28: accounts\.0\.frameAncestors\.1: /],
+    ],
+    [
+      'a limit that there is not, and one below nothing',
+      `${account}    limits: { users: 5, externalUsersMax: -1 }\n`,
+      [/^4:25: accounts\.0\.limits\.externalUsersMax: /, '4:15: accounts.0.limits.users: is not a known key'],
+    ],
+    [
+      'a default that does not fit its type',
+      `${account}    userAttributes: [{ name: x, type: number, defaultValue: many }]\n`,
+      ['4:47: accounts.0.userAttributes.0.defaultValue: must be a decimal number, such as 7 or -0.5'],
+    ],
     ['broken YAML', 'accounts:\n  - name: [a\n', [/^3:1: Flow sequence in block collection/]],
     ['a key twice', `${account}    plan: premium\n`, [/^4:5: Map keys must be unique/]],
     ['an account twice', `${account}  - name: a\n    plan: premium\n`, ['4:5: accounts.1.name: "a" occurs twice']],
@@ -144,6 +170,33 @@ describe('what is wrong is said with its place', () => {
     for (const [index, problem] of problems.entries()) expect(problem).toMatch(expected[index] ?? '');
   });
 
+  test('settings of the account are read; null is a value of a limit', async () => {
+    const { accounts } = await read(
+      `${account}    allowedOrigins: [http://localhost:3000]\n    frameAncestors: []\n    limits: { externalUsersMax: null, userRequestsPerMinuteMax: 60 }\n`,
+    );
+    expect(accounts[0]).toMatchObject({
+      allowedOrigins: ['http://localhost:3000'],
+      frameAncestors: [],
+      limits: { externalUsersMax: null, userRequestsPerMinuteMax: 60 },
+    });
+    expect((await read(account)).accounts[0]).not.toHaveProperty('limits');
+  });
+
+  test('names and values have the limits of the process', async () => {
+    const groups = (characters: number): string => `${account}    groups: [{ name: ${'g'.repeat(characters)} }]\n`;
+    expect(await problemsOf(groups(128))).toStrictEqual([]);
+    expect(await problemsOf(groups(129))).toStrictEqual([
+      '4:16: accounts.0.groups.0.name: must be at most 128 characters',
+    ]);
+    expect(await problemsOf(groups(129), { nameCharactersMax: 129 })).toStrictEqual([]);
+    expect(await problemsOf(groups(128), { nameCharactersMax: 127 })).toHaveLength(1);
+    const attribute = `${account}    userAttributes: [{ name: x, type: string, defaultValue: ${'é'.repeat(40)} }]\n`;
+    expect(await problemsOf(attribute)).toStrictEqual([]);
+    expect(await problemsOf(attribute, { attributeStringBytesMax: 64 })).toStrictEqual([
+      '4:47: accounts.0.userAttributes.0.defaultValue: must be at most 64 bytes of UTF-8',
+    ]);
+  });
+
   test("one's own address may be the username", async () => {
     const { accounts } = await read(
       `${account}    internalUsers: [{ username: a@example.com, email: A@example.com }]\n`,
@@ -157,7 +210,7 @@ describe('what is wrong is said with its place', () => {
   });
 
   test('a file that is not there, and one too large', async () => {
-    await expect(readInstallation(join(folder, 'none.yml'), dataFolder)).rejects.toThrow(
+    await expect(readInstallation(join(folder, 'none.yml'), { dataFolder, user })).rejects.toThrow(
       /none\.yml cannot be read: ENOENT/,
     );
     await expect(read(`# ${'x'.repeat(1_100_000)}`)).rejects.toThrow('the file is larger than 1048576 bytes');

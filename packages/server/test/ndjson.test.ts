@@ -4,6 +4,7 @@ import { fastify } from 'fastify';
 import { afterEach, expect, test } from 'vitest';
 import { failureOf } from '../src/http/error-response.ts';
 import { disconnectSignal, sendNdjson } from '../src/http/ndjson.ts';
+import { until } from './chat-world.ts';
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -15,6 +16,7 @@ async function serve(
   lines: (signal: AbortSignal) => AsyncIterable<object>,
   errorLine?: (error: unknown) => object,
   stallMs?: number,
+  ended?: AbortSignal,
 ) {
   const app = fastify();
   closing.push(() => app.close());
@@ -22,7 +24,11 @@ async function serve(
   app.get('/', async (_request, reply) => {
     reply.header('x-request-id', 'req_1');
     try {
-      await sendNdjson(reply, lines(disconnectSignal(reply)), errorLine, stallMs);
+      await sendNdjson(reply, lines(disconnectSignal(reply)), {
+        ...(errorLine && { errorLine }),
+        ...(stallMs && { stallMs }),
+        ...(ended && { ended }),
+      });
       resolve(null);
     } catch (error) {
       resolve(error);
@@ -30,7 +36,11 @@ async function serve(
     }
     return reply;
   });
-  return { url: await app.listen({ host: '127.0.0.1', port: 0 }), done };
+  const connections = (): Promise<number> =>
+    new Promise((found, fail) => {
+      app.server.getConnections((error, count) => (error === null ? found(count) : fail(error)));
+    });
+  return { url: await app.listen({ host: '127.0.0.1', port: 0 }), done, connections };
 }
 
 async function* count(to: number, failure?: Error): AsyncGenerator<{ n: number }> {
@@ -157,4 +167,57 @@ test('the signal does not abort when the reply has ended', async () => {
   await done;
   for (const close of closing.splice(0)) await close();
   expect(signal?.aborted).toBe(false);
+});
+
+/** Lines without end, until the reader may not read on. */
+async function* untilEnded(ended: AbortSignal, text: string): AsyncGenerator<{ text: string }> {
+  while (true) {
+    await nextTurn();
+    ended.throwIfAborted();
+    yield { text };
+  }
+}
+
+test('when the client may not read on, the last line says so and the reply ends', async () => {
+  const ended = new AbortController();
+  const { url, done } = await serve(
+    () => untilEnded(ended.signal, 'x'),
+    (error) => ({ error: String(error) }),
+    undefined,
+    ended.signal,
+  );
+  const reply = await fetch(url);
+  ended.abort('over');
+  const lines = (await reply.text()).trimEnd().split('\n');
+  expect(lines.at(-1)).toBe('{"error":"over"}');
+  expect(await done).toBeNull();
+});
+
+test('a client that may not read on and does not read is cut off, whatever still waits for it', async () => {
+  const ended = new AbortController();
+  let made = 0;
+  const { url, done, connections } = await serve(
+    async function* () {
+      for await (const line of untilEnded(ended.signal, 'x'.repeat(100_000))) {
+        made += 1;
+        yield line;
+      }
+    },
+    (error) => ({ error: String(error) }),
+    undefined,
+    ended.signal,
+  );
+  const request = get(url).on('error', () => undefined);
+  request.once('response', (response) => {
+    response.on('error', () => undefined).pause();
+  });
+  // The maker waits for the client once the buffers of both ends are full.
+  for (let before = -1, still = 0; still < 200; before = made) {
+    await nextTurn();
+    still = made === before && made > 0 ? still + 1 : 0;
+  }
+  ended.abort('over');
+  expect(await done).toBeNull();
+  await until(async () => (await connections()) === 0);
+  request.destroy();
 });

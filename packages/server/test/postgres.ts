@@ -17,23 +17,35 @@ type Identity = { readonly uid?: number; readonly gid?: number };
 export interface TestPostgres {
   /** A URL without a database name: append one. */
   readonly baseUrl: string;
+  /** Its files, for a backup. */
+  readonly dataFolder: string;
+  /** Ends the server, which keeps its files. By SIGINT its connections are closed; SIGKILL leaves a crash behind. */
+  halt(signal?: 'SIGINT' | 'SIGKILL'): Promise<void>;
+  /** Starts it again on the same files and port. */
+  resume(): Promise<void>;
   /** Ends the server at once and deletes its files. */
   stop(): Promise<void>;
 }
 
 const startTimeoutMs = 60_000;
 
-/** Makes a cluster in a temporary folder and starts it on a free port of the loopback. */
-export async function startPostgres(): Promise<TestPostgres> {
+/**
+ * Makes a cluster in a temporary folder and starts it on a free port of the loopback.
+ * @param backup the files of another cluster, which are copied instead of making a new one
+ */
+export async function startPostgres(backup?: string): Promise<TestPostgres> {
   const identity = unprivilegedIdentity();
   const folder = await mkdtemp(join(tmpdir(), 'inlay-postgres-'));
   let server: ChildProcess | undefined;
-  const stop = async (): Promise<void> => {
+  const halt = async (signal: 'SIGINT' | 'SIGKILL' = 'SIGINT'): Promise<void> => {
     if (server !== undefined && server.exitCode === null && server.signalCode === null) {
       const exited = once(server, 'exit');
-      server.kill('SIGINT');
+      server.kill(signal);
       await exited;
     }
+  };
+  const stop = async (): Promise<void> => {
+    await halt();
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   };
   try {
@@ -41,46 +53,62 @@ export async function startPostgres(): Promise<TestPostgres> {
     await chmod(folder, 0o755);
     const binaries = await reachableBinaries(folder, identity);
     const data = join(folder, 'data');
-    const made = spawnSync(
-      binaries.initdb,
-      // Unicode rules for lower(), as every production database has them; no password: it listens on the loopback only.
-      [
-        `--pgdata=${data}`,
-        '--username=inlay',
-        '--auth=trust',
-        '--encoding=UTF8',
-        '--no-sync',
-        '--no-instructions',
-      ].concat(['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C']),
-      { ...identity, cwd: folder, encoding: 'utf8', timeout: startTimeoutMs },
-    );
-    if (made.status !== 0) throw new Error(`initdb failed: ${made.error?.message ?? made.stderr}`);
+    if (backup === undefined) makeCluster(binaries.initdb, data, identity);
+    else await restoreCluster(backup, data, identity);
 
     const port = await freePort();
     const settings = ['listen_addresses=127.0.0.1', `port=${port}`, 'unix_socket_directories=', 'fsync=off'];
-    server = spawn(binaries.postgres, ['-D', data, ...settings.flatMap((setting) => ['-c', setting])], {
-      ...identity,
-      cwd: folder,
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    let log = '';
-    server.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      log = (log + text).slice(-10_000);
-    });
-    const started = server;
-    process.once('exit', () => started.kill('SIGINT'));
-
     const baseUrl = `postgres://inlay@127.0.0.1:${port}/`;
-    const deadline = Date.now() + startTimeoutMs;
-    while (!(await answers(`${baseUrl}postgres`))) {
-      if (server.exitCode !== null || Date.now() > deadline) throw new Error(`PostgreSQL did not start: ${log}`);
-      await pause(50);
-    }
-    return { baseUrl, stop };
+    process.once('exit', () => server?.kill('SIGINT'));
+    const resume = async (): Promise<void> => {
+      const started = spawn(binaries.postgres, ['-D', data, ...settings.flatMap((setting) => ['-c', setting])], {
+        ...identity,
+        cwd: folder,
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+      server = started;
+      let log = '';
+      started.stderr.setEncoding('utf8').on('data', (text: string) => {
+        log = (log + text).slice(-10_000);
+      });
+      const deadline = Date.now() + startTimeoutMs;
+      while (!(await answers(`${baseUrl}postgres`))) {
+        if (started.exitCode !== null || Date.now() > deadline) throw new Error(`PostgreSQL did not start: ${log}`);
+        await pause(50);
+      }
+    };
+    await resume();
+    return { baseUrl, dataFolder: data, halt, resume, stop };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+/** A new, empty cluster in `data`. */
+function makeCluster(initdb: string, data: string, identity: Identity): void {
+  const made = spawnSync(
+    initdb,
+    // Unicode rules for lower(), as every production database has them; no password: it listens on the loopback only.
+    [
+      `--pgdata=${data}`,
+      '--username=inlay',
+      '--auth=trust',
+      '--encoding=UTF8',
+      '--no-sync',
+      '--no-instructions',
+    ].concat(['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C']),
+    { ...identity, cwd: dirname(data), encoding: 'utf8', timeout: startTimeoutMs },
+  );
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.error?.message ?? made.stderr}`);
+}
+
+/** The files of `backup` in `data`, owned by who runs the server. */
+async function restoreCluster(backup: string, data: string, { uid, gid }: Identity): Promise<void> {
+  await cp(backup, data, { recursive: true });
+  await chmod(data, 0o700);
+  if (uid !== undefined && gid !== undefined)
+    spawnSync('chown', ['-R', `${uid}:${gid}`, data], { timeout: startTimeoutMs });
 }
 
 /** PostgreSQL refuses to run as root, so root hands it to `nobody`; anybody else runs it as themselves. */

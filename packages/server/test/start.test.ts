@@ -141,7 +141,7 @@ describe('npm start', { timeout: 180_000 }, () => {
       code: 1,
       output: `Another Inlay process uses the data folder ${dataFolder}. Stop it first, or set INLAY_DATA_DIR to another folder.\n`,
     });
-    expect(await finished(start('cli.ts', ['keys', 'create']))).toStrictEqual(second);
+    expect(await finished(start('cli.ts', ['keys', 'create', '--direct']))).toStrictEqual(second);
 
     first.child.kill('SIGTERM');
     expect(await first.exited).toBe(0);
@@ -259,20 +259,23 @@ describe('npm start', { timeout: 180_000 }, () => {
     const server = start('main.ts', [], env);
     const address = await listening(server);
     expect(server.output()).toContain(
-      'There is no API key yet. Make one: npm run inlay -- keys create --account <name>',
+      'There is no API key yet. Make one: npm run inlay -- keys create --direct --account <name>',
     );
     expect(curlsIn(server.output())).toHaveLength(0);
 
-    expect(await finished(start('cli.ts', ['keys', 'create'], env))).toStrictEqual({
+    expect(await finished(start('cli.ts', ['keys', 'create', '--direct'], env))).toStrictEqual({
       code: 1,
       output: 'There is no account yet. Declare one in a file and apply it: npm run inlay -- apply -f FILE\n',
     });
     const file = fileURLToPath(new URL('../../../examples/storefront/inlay.yml', import.meta.url));
-    expect(await finished(start('cli.ts', ['apply', '-f', file], env))).toStrictEqual({
-      code: 0,
-      output: `Applied ${file}: demo\n`,
-    });
-    const made = await finished(start('cli.ts', ['keys', 'create', '--account', 'demo', '--role', 'member'], env));
+    const applied = await finished(start('cli.ts', ['apply', '-f', file], env));
+    expect(applied.code).toBe(0);
+    expect(applied.output).toMatch(
+      /^Applied .*inlay\.yml: demo\nAccount demo: 11 changed, 0 unchanged\n {2}\+ account demo\n/,
+    );
+    const made = await finished(
+      start('cli.ts', ['keys', 'create', '--direct', '--account', 'demo', '--role', 'member'], env),
+    );
     expect(made).toMatchObject({ code: 0, output: expect.stringMatching(/sk-[\w-]{43}\n$/) });
     expect(await db.selectFrom('api_keys').select('role').execute()).toStrictEqual([{ role: 'member' }]);
     const key = made.output.trimEnd().split('\n').at(-1);
@@ -291,15 +294,15 @@ describe('npm start', { timeout: 180_000 }, () => {
 describe('npm run inlay', { timeout: 60_000 }, () => {
   test.each([[[]], [['--help']], [['keys', 'create', '--help']]])('%o prints the help', async (args) => {
     const { code, output } = await finished(start('cli.ts', args));
-    expect(output).toMatch(/^Usage: npm run inlay -- <command>\n/);
+    expect(output).toMatch(/^Usage: npm run inlay -- (<command>|keys create) \[flags\]\n/);
     expect(code).toBe(0);
     expect(await readdir(folder)).toStrictEqual([]);
   });
 
   test.each([
     [['make', 'coffee'], 'There is no command make coffee (npm run inlay -- --help)'],
-    [['keys', 'create', '--role', 'owner'], '--role must be admin or member.'],
-    [['keys', 'create', '--rolle', 'admin'], /^Unknown option '--rolle'.* \(npm run inlay -- --help\)$/],
+    [['keys', 'create', '--direct', '--role', 'owner'], '--role must be admin or member.'],
+    [['keys', 'create', '--direct', '--rolle', 'admin'], /^Unknown option '--rolle'.* \(npm run inlay -- --help\)$/],
     [['apply'], 'apply needs a file: npm run inlay -- apply -f FILE'],
     [['apply', '-f', '/no/such.yml'], /^\/no\/such\.yml cannot be read: ENOENT/],
   ])('%o is one line and exit 1', async (args, expected) => {

@@ -1,16 +1,23 @@
 /** A real server for tests: the storefront example in two accounts side by side, listening on a port of its own. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { defaultLimits } from '@inlay/contract/limits.ts';
+import { userShapes } from '@inlay/contract/user.ts';
+import type { Kysely, LogEvent } from 'kysely';
 import { inject } from 'vitest';
+import { insertApiKey } from '../src/admin/make-api-key.ts';
+import { keepNode } from '../src/chat/keep-node.ts';
 import { type Config, readConfig } from '../src/config.ts';
 import { type Context, type Overrides, openContext } from '../src/context.ts';
 import { buildApp, type RegisteredRoute } from '../src/http/app.ts';
-import { createApiKey } from '../src/installation/api-keys.ts';
 import { applyInstallation } from '../src/installation/apply-installation.ts';
 import { readInstallation } from '../src/installation/installation-file.ts';
 import { openLog } from '../src/log.ts';
+import { type Changes, noChanges } from '../src/store/changes.ts';
+import { openStore } from '../src/store/database.ts';
+import type { Schema } from '../src/store/schema.ts';
 import { type DatabaseKind, openTestDatabase } from './databases.ts';
 
 const installationFile = fileURLToPath(new URL('../../../examples/storefront/inlay.yml', import.meta.url));
@@ -37,6 +44,10 @@ export interface TestServer {
   readonly demo: TestAccount;
   /** An account with the same names of groups, attributes and users. */
   readonly other: TestAccount;
+  /** Where its store lies, for a second node. */
+  readonly store: Config['store'];
+  /** What signs its tokens. */
+  readonly signingSecret: string;
   /** All that the server has logged so far. */
   logText(): string;
   close(): Promise<void>;
@@ -46,29 +57,49 @@ export interface TestServer {
 export interface TestServerOptions extends Pick<Overrides, 'clock' | 'languageModel'> {
   readonly kind?: DatabaseKind;
   readonly config?: Partial<Config>;
+  /** Another node of this server: the same accounts in the same PostgreSQL database. Close it before that one. */
+  readonly nodeOf?: TestServer;
+  /** It hears of no change, as a node whose channel is lost. */
+  readonly isDeaf?: boolean;
+  /** Told of every statement to the store, once it is done. */
+  readonly onStatement?: (statement: LogEvent) => void;
 }
+
+/** Tests ask as often as they like, and fail to authenticate as often: all from one address. */
+const unlimited = {
+  keyRequestsPerMinuteMax: 10_000_000,
+  userRequestsPerMinuteMax: 10_000_000,
+  failedAuthenticationsPerMinuteMax: 10_000_000,
+};
 
 /** Starts a server on a fresh database (PGlite when left out) over the demo data. Close it. */
 export async function openTestServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const { kind = 'pglite', clock, languageModel } = options;
+  const { kind = 'pglite', clock, languageModel, nodeOf, isDeaf = false, onStatement } = options;
   await using opening = new AsyncDisposableStack();
   const dataFolder = await mkdtemp(join(tmpdir(), 'inlay-server-'));
   opening.defer(() => rm(dataFolder, { recursive: true, force: true, maxRetries: 3 }));
-  const database = await openTestDatabase(kind);
-  opening.defer(() => database.close());
+  const { db, changes, store } = await openTestStore({ kind, nodeOf, onStatement }, opening);
 
   const lines: string[] = [];
   const log = openLog({ write: (line: string) => void lines.push(line) });
-  const config = { ...readConfig({ PORT: '0', INLAY_DATA_DIR: dataFolder }), ...options.config };
+  const config = {
+    ...readConfig({ PORT: '0', INLAY_DATA_DIR: dataFolder }),
+    ...unlimited,
+    ...(nodeOf === undefined ? {} : { secrets: [nodeOf.signingSecret] }),
+    ...options.config,
+  };
   const context = opening.use(
     await openContext(config, {
-      db: database.db,
+      db,
+      changes: isDeaf ? noChanges : changes,
       log,
       ...(clock === undefined ? {} : { clock }),
       ...(languageModel === undefined ? {} : { languageModel }),
     }),
   );
-  const { demo, other } = await installTwice(context);
+  const { demo, other } = nodeOf ?? (await installTwice(context));
+  const { clock: now, node, runs } = context;
+  opening.use(await keepNode({ db, clock: now, log, node, runs, isAlone: false }));
   const app = await buildApp(context);
   opening.defer(() => app.close());
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
@@ -82,14 +113,40 @@ export async function openTestServer(options: TestServerOptions = {}): Promise<T
     accountId: demo.accountId,
     demo,
     other,
+    store,
+    signingSecret: config.secrets[0] ?? (await readFile(join(dataFolder, 'signing-secret'), 'utf8')).trim(),
     logText: () => lines.join(''),
     close: () => parts.disposeAsync(),
   };
 }
 
+/** A fresh database, or a further way into that of another node, and the changes in it. */
+async function openTestStore(
+  {
+    kind,
+    nodeOf,
+    onStatement,
+  }: {
+    readonly kind: DatabaseKind;
+    readonly nodeOf: TestServer | undefined;
+    readonly onStatement: ((statement: LogEvent) => void) | undefined;
+  },
+  opening: AsyncDisposableStack,
+): Promise<{ db: Kysely<Schema>; changes: Changes; store: Config['store'] }> {
+  if (nodeOf !== undefined) {
+    const { db, changes } = opening.use(await openStore(nodeOf.store, () => undefined, onStatement));
+    return { db, changes, store: nodeOf.store };
+  }
+  const database = await openTestDatabase(kind, onStatement);
+  opening.defer(() => database.close());
+  return { db: database.db, changes: await database.openChanges(), store: database.store };
+}
+
 /** Applies the storefront's installation as account `demo`, and once more as `other` with ids of its own. */
 async function installTwice({ db, config }: Context): Promise<{ demo: TestAccount; other: TestAccount }> {
-  const [account] = (await readInstallation(installationFile, config.dataFolder)).accounts;
+  const { dataFolder } = config;
+  const user = userShapes(defaultLimits);
+  const [account] = (await readInstallation(installationFile, { dataFolder, user })).accounts;
   if (account === undefined) throw new Error('The storefront example declares no account.');
   const install = async (name: string, id: number): Promise<TestAccount> => {
     const deployments = account.deployments.map((deployment) => ({
@@ -101,7 +158,7 @@ async function installTwice({ db, config }: Context): Promise<{ demo: TestAccoun
     const { accountIds } = await applyInstallation(db, { accounts: [{ ...account, name, deployments, agents }] });
     const accountId = accountIds.get(name);
     if (accountId === undefined) throw new Error(`The account ${name} was not made.`);
-    const { key } = await createApiKey(db, { accountId, role: 'admin' });
+    const { key } = await insertApiKey(db, { accountId, role: 'admin' });
     return { accountId, deploymentId: id, agentId: id, apiKey: key };
   };
   return { demo: await install('demo', 1), other: await install('other', 2) };

@@ -1,13 +1,14 @@
 /** The use case of the abort endpoint (service.md 4.4). */
 import { InlayError } from '../errors.ts';
+import type { Principal } from '../users/principal.ts';
 import type { Agent } from './find-agent.ts';
 import type { ChatDependencies } from './stream-chat.ts';
-import { findThread } from './thread-store.ts';
+import { findThread, isThreadOf } from './thread-store.ts';
 
-/** An abort call. `userId` is null when the credential names no user, or one that does not exist. */
+/** An abort call. `asker` is null when the credential names no user, or one that does not exist. */
 export interface AbortCall {
   readonly agent: Agent;
-  readonly userId: number | null;
+  readonly asker: Pick<Principal, 'userId' | 'scopeId'> | null;
   readonly chatId: string;
 }
 
@@ -18,10 +19,12 @@ export interface AbortCall {
  */
 export async function abortChat(
   { db, runs }: Pick<ChatDependencies, 'db' | 'runs'>,
-  { agent, userId, chatId }: AbortCall,
+  { agent, asker, chatId }: AbortCall,
 ): Promise<void> {
   const thread = await findThread(db, { accountId: agent.accountId, agentId: agent.id, chatId });
   if (thread === undefined) throw new InlayError('NOT_FOUND', 'Chat thread not found.');
-  if (thread.userId !== userId) throw new InlayError('THREAD_NOT_OWNED', 'The chat thread belongs to another user.');
+  if (!isThreadOf(asker, thread)) {
+    throw new InlayError('THREAD_NOT_OWNED', 'The chat thread belongs to another user, or to another scope.');
+  }
   await runs.abort(thread.id);
 }

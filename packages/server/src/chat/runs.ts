@@ -2,24 +2,30 @@
  * The runs of this process. A run lives apart from any connection: it is written to the store and to a log that readers
  * follow; nobody has to listen for it to go on.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Frame } from '@inlay/contract/chat.ts';
 import type { Kysely } from 'kysely';
 import type { RunAgent } from '../agent/agent-loop.ts';
 import type { ConversationMessage } from '../agent/language-models/language-model.ts';
 import { InlayError } from '../errors.ts';
+import { type Changes, publish } from '../store/changes.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Principal } from '../users/principal.ts';
+import type { PrincipalWatches } from '../users/principal-watch.ts';
 import { toConversation } from './conversation.ts';
 import { createLocks } from './exclusively.ts';
 import { type Message, messageFrame, startRun } from './frames.ts';
+import { interrupted } from './interrupted-runs.ts';
 import { createThreadLog, type ThreadLog } from './thread-log.ts';
-import { findRun, insertRun, interrupted, readMessages, type StoredRun, type ThreadOwner } from './thread-store.ts';
+import { findRun, insertRun, isRunning, readMessages, type StoredRun, type ThreadOwner } from './thread-store.ts';
 import { writeRun } from './write-run.ts';
 
 /** Characters of the first input that become the title of a thread. */
 const titleCharactersMax = 80;
 /** How long an abort waits for the run to end, in milliseconds. */
 const abortWaitMs = 1000;
+/** How often it looks into the store meanwhile, when another node writes the run. */
+const abortLookMs = 50;
 const retryAfterSeconds = 5;
 
 /** What runs need. `brand` stands for `platform` in `graphPath`. */
@@ -32,6 +38,12 @@ export interface RunsDependencies {
   /** Runs at a time of one user, and in this process. */
   readonly runsPerUserMax: number;
   readonly runsMax: number;
+  /** Brings word from other nodes. */
+  readonly changes: Changes;
+  /** Tells when whoever asked may not ask any more. */
+  readonly watches: PrincipalWatches;
+  /** This process. */
+  readonly nodeId: string;
 }
 
 /** A run that goes on in this process, or has just ended. */
@@ -45,6 +57,8 @@ export interface Run {
   readonly log: ThreadLog;
   /** Resolves when the run has ended and its end is kept; never rejects. */
   readonly done: Promise<void>;
+  /** Aborts when the run is told to stop, by whomever; it then ends soon. */
+  readonly stopping: AbortSignal;
 }
 
 /** A user message that asks for a run. */
@@ -74,8 +88,10 @@ export interface Runs {
   start(request: StartRequest): Promise<Started>;
   /** Gives `read` the run that goes on in the thread, if any; no run begins in the thread before `read` has settled. */
   whileNoneStarts<T>(threadId: string, read: (run: Run | undefined) => Promise<T>): Promise<T>;
-  /** Stops the run of the thread, if there is one; resolves when it has ended or a second has passed. */
+  /** Stops the run of the thread, if there is one, on whichever node; resolves when it has ended or a second has passed. */
   abort(threadId: string): Promise<void>;
+  /** Stops all runs: others have taken this process for gone and closed them. */
+  interrupt(): void;
   /** Begins no more runs, gives those that go on `drainMs` to end, stops the rest, and waits until their end is kept. */
   close(drainMs: number): Promise<void>;
 }
@@ -86,7 +102,7 @@ interface ActiveRun extends Run {
 
 /** Makes the runs of a process; none is going on. */
 export function createRuns(dependencies: RunsDependencies): Runs {
-  const { db, clock, brand, runsPerUserMax, runsMax } = dependencies;
+  const { db, clock, brand, runsPerUserMax, runsMax, changes, watches, nodeId } = dependencies;
   const exclusively = createLocks();
   const active = new Map<string, ActiveRun>();
   /** Places taken, by user; taken before the store is asked, so that parallel calls cannot pass the cap. */
@@ -126,11 +142,12 @@ export function createRuns(dependencies: RunsDependencies): Runs {
 
   async function begin(request: StartRequest, history: readonly Message[]): Promise<Started> {
     const { principal, agentId, threadId, input } = request;
-    const owner: ThreadOwner = { accountId: principal.accountId, userId: principal.userId, agentId };
+    const { accountId, userId, scopeId } = principal;
+    const owner: ThreadOwner = { accountId, userId, scopeId, agentId };
     const title = [...input].slice(0, titleCharactersMax).join('');
     while (true) {
       const messageId = request.messageId ?? nextMessageId();
-      const inserted = await insertRun(db, { owner, threadId, messageId, input, title }, clock());
+      const inserted = await insertRun(db, { nodeId, owner, threadId, messageId, input, title }, clock());
       if (inserted.kind === 'inserted') {
         const run = launch(request, { id: inserted.runId, threadId: inserted.threadId }, history, inserted.message);
         return { kind: 'started', run, history: history.map(messageFrame) };
@@ -154,7 +171,11 @@ export function createRuns(dependencies: RunsDependencies): Runs {
     const stop = new AbortController();
     const { messages, resultIds } = toConversation(history);
     const asked: ConversationMessage = { role: 'user', content: question.content };
+    const watch = watches.watch(principal);
+    watch.signal.addEventListener('abort', () => stop.abort(watch.signal.reason), { once: true });
+    const onLost = (reason: InlayError): void => stop.abort(reason);
     const onEnd = (): void => {
+      watch[Symbol.dispose]();
       active.delete(ids.threadId);
       givePlaceBack(principal.userId);
     };
@@ -166,8 +187,20 @@ export function createRuns(dependencies: RunsDependencies): Runs {
       requestId,
       signal: stop.signal,
     };
-    const done = writeRun(dependencies, { ...ids, log, state: startRun(brand, question.sort + 1), onEnd }, agentInput);
-    const run: ActiveRun = { ...ids, messageId: question.id, firstSort: question.sort, log, done, stop };
+    const done = writeRun(
+      dependencies,
+      { ...ids, log, state: startRun(brand, question.sort + 1), onEnd, onLost },
+      agentInput,
+    );
+    const run: ActiveRun = {
+      ...ids,
+      messageId: question.id,
+      firstSort: question.sort,
+      log,
+      done,
+      stop,
+      stopping: stop.signal,
+    };
     active.set(ids.threadId, run);
     if (stopped !== null) stop.abort(stopped);
     return run;
@@ -176,11 +209,7 @@ export function createRuns(dependencies: RunsDependencies): Runs {
   async function startInThread(request: StartRequest): Promise<Started> {
     const { principal, agentId, threadId, messageId } = request;
     if (messageId !== undefined) {
-      const stored = await findRun(
-        db,
-        { accountId: principal.accountId, userId: principal.userId, agentId },
-        messageId,
-      );
+      const stored = await findRun(db, { userId: principal.userId, agentId }, messageId);
       if (stored !== undefined) return { kind: 'repeated', stored };
     }
     if (threadId !== null && active.has(threadId)) throw runInProgress();
@@ -194,6 +223,19 @@ export function createRuns(dependencies: RunsDependencies): Runs {
     } finally {
       if (!isLaunched) givePlaceBack(principal.userId);
     }
+  }
+
+  const subscription = changes.subscribe((news) => {
+    if (news.kind === 'run-abort') active.get(news.id)?.stop.abort(stoppedByUser());
+  });
+
+  /** Tells the other nodes, and looks whether the one that writes the run has ended it. */
+  async function abortElsewhere(threadId: string): Promise<void> {
+    if (!(await isRunning(db, threadId))) return;
+    await publish(db, { kind: 'run-abort', id: threadId });
+    const deadlineMs = performance.now() + abortWaitMs;
+    do await pause(abortLookMs);
+    while (performance.now() < deadlineMs && (await isRunning(db, threadId)));
   }
 
   return {
@@ -211,9 +253,13 @@ export function createRuns(dependencies: RunsDependencies): Runs {
 
     async abort(threadId) {
       const run = await exclusively(threadId, async () => active.get(threadId));
-      if (run === undefined) return;
-      run.stop.abort(new InlayError('ABORTED', 'Stopped by the user.'));
+      if (run === undefined) return abortElsewhere(threadId);
+      run.stop.abort(stoppedByUser());
       await withinMs(run.done, abortWaitMs);
+    },
+
+    interrupt() {
+      for (const { stop } of active.values()) stop.abort(new InlayError(interrupted.code, interrupted.message));
     },
 
     async close(drainMs) {
@@ -223,8 +269,13 @@ export function createRuns(dependencies: RunsDependencies): Runs {
       stopped = new InlayError(interrupted.code, interrupted.message);
       for (const { stop } of active.values()) stop.abort(stopped);
       await idle.promise;
+      subscription[Symbol.dispose]();
     },
   };
+}
+
+function stoppedByUser(): InlayError {
+  return new InlayError('ABORTED', 'Stopped by the user.');
 }
 
 function runInProgress(): InlayError {

@@ -5,9 +5,18 @@ import { InlayError } from '../errors.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Principal } from '../users/principal.ts';
 import type { Agent } from './find-agent.ts';
+import { followRun, type Reader } from './follow-run.ts';
 import { abortedFrame, cutoffFrame, errorFrame, joinRun, messageFrame, toHistory, usageFrame } from './frames.ts';
 import type { Run, Runs } from './runs.ts';
-import { findRun, findThread, insertThread, readMessages, type StoredRun, type ThreadOwner } from './thread-store.ts';
+import {
+  findRun,
+  findThread,
+  insertThread,
+  isThreadOf,
+  readMessages,
+  type StoredRun,
+  type ThreadOwner,
+} from './thread-store.ts';
 import { noUsage } from './write-run.ts';
 
 /** What the chat needs. */
@@ -23,8 +32,8 @@ export interface ChatCall {
   readonly agent: Agent;
   readonly request: Pick<ChatRequest, 'input' | 'chatId' | 'messageId'>;
   readonly requestId: string;
-  /** Aborts when the client is gone: reading ends, the run goes on. */
-  readonly signal: AbortSignal;
+  /** Who reads: reading ends when the client is gone, or may not read any more; the run goes on. */
+  readonly reader: Reader;
 }
 
 /**
@@ -33,13 +42,14 @@ export interface ChatCall {
  */
 export async function openChatStream(dependencies: ChatDependencies, call: ChatCall): Promise<AsyncIterable<Frame>> {
   const { db, runs, clock } = dependencies;
-  const { principal, agent, request, requestId, signal } = call;
+  const { principal, agent, request, requestId, reader } = call;
   const { chatId, input, messageId } = request;
-  const owner = { accountId: agent.accountId, userId: principal.userId, agentId: agent.id };
+  const { userId, scopeId } = principal;
+  const owner = { accountId: agent.accountId, userId, scopeId, agentId: agent.id };
 
-  const threadId = chatId === undefined ? null : await requireOwnThread(db, agent, principal.userId, chatId);
+  const threadId = chatId === undefined ? null : await requireOwnThread(db, agent, principal, chatId);
   if (input === undefined) {
-    if (threadId !== null) return readThread(dependencies, threadId, signal);
+    if (threadId !== null) return readThread(dependencies, threadId, reader);
     return toLines([cutoffFrame(await insertThread(db, owner, '', clock()), false)]);
   }
   const started = await runs.start({
@@ -52,33 +62,34 @@ export async function openChatStream(dependencies: ChatDependencies, call: ChatC
     requestId,
   });
   if (started.kind === 'repeated') {
-    requireSameMessage(started.stored, input, threadId);
-    return repeatRun(dependencies, owner, started.stored, signal);
+    requireSameMessage(started.stored, input, threadId, scopeId);
+    return repeatRun(dependencies, owner, started.stored, reader);
   }
   const { run, history } = started;
   const { head, from } = joinRun(run.threadId, history, run.log.frames, 0);
-  return toLines(head, run.log.follow(from, signal));
+  return toLines(head, followRun(run, from, reader));
 }
 
 /**
  * The id of the thread that a client calls `chatId`.
- * @throws InlayError NOT_FOUND unless it is a thread of this user with this agent; nobody (null) has a thread.
+ * @throws InlayError NOT_FOUND unless it is a thread of this user in this scope with this agent; nobody (null) has a thread.
  */
 export async function requireOwnThread(
   db: Kysely<Schema>,
   agent: Agent,
-  userId: number | null,
+  asker: Pick<Principal, 'userId' | 'scopeId'> | null,
   chatId: string,
 ): Promise<string> {
   const thread = await findThread(db, { accountId: agent.accountId, agentId: agent.id, chatId });
-  if (thread?.userId !== userId) throw new InlayError('NOT_FOUND', 'Chat thread not found.');
+  if (thread === undefined || !isThreadOf(asker, thread)) throw new InlayError('NOT_FOUND', 'Chat thread not found.');
   return thread.id;
 }
 
 /** @throws InlayError MESSAGE_ID_REUSED unless the call repeats the one that began the run. */
-function requireSameMessage(stored: StoredRun, input: string, threadId: string | null): void {
+function requireSameMessage(stored: StoredRun, input: string, threadId: string | null, scopeId: number | null): void {
   const isSame = stored.messages.some(({ role, content }) => role === 'user' && content === input);
-  if (!isSame || (threadId !== null && threadId !== stored.threadId)) {
+  // A message id counts for the user and agent, a thread for the scope as well: what was said in another is not repeated here.
+  if (!isSame || (threadId !== null && threadId !== stored.threadId) || stored.scopeId !== scopeId) {
     throw new InlayError('MESSAGE_ID_REUSED', 'The messageId was used before with another message.');
   }
 }
@@ -87,24 +98,21 @@ function requireSameMessage(stored: StoredRun, input: string, threadId: string |
 async function readThread(
   { db, runs }: ChatDependencies,
   chatId: string,
-  signal: AbortSignal,
+  reader: Reader,
 ): Promise<AsyncIterable<Frame>> {
   return runs.whileNoneStarts(chatId, async (run) => {
-    if (run !== undefined) return followRun(db, run, signal);
+    if (run !== undefined) return joinLiveRun(db, run, reader);
     const messages = await readMessages(db, chatId);
     return toLines([...messages.map(messageFrame), cutoffFrame(chatId, false)]);
   });
 }
 
 /** A run from where it stands now; its lines stay in memory for this reader even when it ends meanwhile. */
-async function followRun(
-  db: Kysely<Schema>,
-  { threadId, firstSort, log }: Run,
-  signal: AbortSignal,
-): Promise<AsyncIterable<Frame>> {
+async function joinLiveRun(db: Kysely<Schema>, run: Run, reader: Reader): Promise<AsyncIterable<Frame>> {
+  const { threadId, firstSort, log } = run;
   const before = await readMessages(db, threadId, { before: firstSort });
   const { head, from } = joinRun(threadId, before.map(messageFrame), log.frames, log.frames.length);
-  return toLines(head, log.follow(from, signal));
+  return toLines(head, followRun(run, from, reader));
 }
 
 /** The run that a repeated message began: joined where it goes on, else replayed from the store after all other messages. */
@@ -112,10 +120,10 @@ async function repeatRun(
   { db, runs }: ChatDependencies,
   owner: ThreadOwner,
   { messageId, threadId }: StoredRun,
-  signal: AbortSignal,
+  reader: Reader,
 ): Promise<AsyncIterable<Frame>> {
   return runs.whileNoneStarts(threadId, async (run) => {
-    if (run?.messageId === messageId) return followRun(db, run, signal);
+    if (run?.messageId === messageId) return joinLiveRun(db, run, reader);
     // Read anew: it may have ended since it was found.
     const stored = await findRun(db, owner, messageId);
     if (stored === undefined) throw new InlayError('NOT_FOUND', 'Chat thread not found.');

@@ -5,6 +5,8 @@ import type { Frame } from '@inlay/contract/chat.ts';
 export interface ThreadLog {
   /** Everything so far; grows in place. */
   readonly frames: readonly Frame[];
+  /** Whether nothing follows. */
+  readonly isEnded: boolean;
   append(frame: Frame): void;
   /** Nothing follows; readers that have read everything end. */
   end(): void;
@@ -27,6 +29,9 @@ export function createThreadLog(): ThreadLog {
 
   return {
     frames,
+    get isEnded() {
+      return isEnded;
+    },
     append(frame) {
       if (isEnded) throw new Error('the log has ended');
       frames.push(frame);

@@ -1,18 +1,31 @@
 /** Threads, runs and messages in the store. Every function is one statement or one transaction. */
 import { randomUUID } from 'node:crypto';
 import type { Usage } from '@inlay/contract/chat.ts';
-import type { ErrorCode } from '@inlay/contract/error.ts';
 import { type Kysely, type Selectable, sql } from 'kysely';
 import type { Schema } from '../store/schema.ts';
 import type { Message, RunFailure } from './frames.ts';
 
 type Db = Kysely<Schema>;
 
-/** Whose thread it is. Ids of agents are unique in an installation. */
+/** Whose thread it is: a user's, in one scope, with one agent (http-api.md). Ids of agents are unique in an installation. */
 export interface ThreadOwner {
   readonly accountId: number;
   readonly userId: number;
   readonly agentId: number;
+  /** The embed tenant that is the scope; null: tenant-wide. */
+  readonly scopeId: number | null;
+}
+
+/** A thread, and to whom in which scope it belongs. */
+export interface FoundThread {
+  readonly id: string;
+  readonly userId: number;
+  readonly scopeId: number | null;
+}
+
+/** Whether the thread is that user's in that scope; nobody (null) has a thread. */
+export function isThreadOf(asker: Pick<ThreadOwner, 'userId' | 'scopeId'> | null, thread: FoundThread): boolean {
+  return asker !== null && thread.userId === asker.userId && thread.scopeId === asker.scopeId;
 }
 
 /** What the store takes for a thread's id; other text names no thread. */
@@ -25,11 +38,11 @@ const threadIdPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export async function findThread(
   db: Db,
   { accountId, agentId, chatId }: Pick<ThreadOwner, 'accountId' | 'agentId'> & { readonly chatId: string },
-): Promise<{ readonly id: string; readonly userId: number } | undefined> {
+): Promise<FoundThread | undefined> {
   if (!threadIdPattern.test(chatId)) return undefined;
   return db
     .selectFrom('threads')
-    .select(['id', 'user_id as userId'])
+    .select(['id', 'user_id as userId', 'embed_tenant_id as scopeId'])
     .where('id', '=', chatId)
     .where('account_id', '=', accountId)
     .where('agent_id', '=', agentId)
@@ -46,6 +59,7 @@ export async function insertThread(db: Db, owner: ThreadOwner, title: string, no
       account_id: owner.accountId,
       user_id: owner.userId,
       agent_id: owner.agentId,
+      embed_tenant_id: owner.scopeId,
       title,
       created_at: now,
       updated_at: now,
@@ -60,13 +74,15 @@ export async function readMessages(
   threadId: string,
   { before, exceptRunId }: { readonly before?: number; readonly exceptRunId?: string } = {},
 ): Promise<Message[]> {
-  let query = db.selectFrom('messages').selectAll().where('thread_id', '=', threadId).orderBy('sort');
+  let query = db.selectFrom('messages').select(messageColumns).where('thread_id', '=', threadId).orderBy('sort');
   if (before !== undefined) query = query.where('sort', '<', before);
   if (exceptRunId !== undefined) query = query.where('run_id', '!=', exceptRunId);
   return (await query.execute()).map(toMessage);
 }
 
-function toMessage(row: Selectable<Schema['messages']>): Message {
+const messageColumns = ['id', 'role', 'content', 'sort', 'graph_path', 'tool_call', 'is_in_process'] as const;
+
+function toMessage(row: Pick<Selectable<Schema['messages']>, (typeof messageColumns)[number]>): Message {
   const { id, role, content, sort } = row;
   return {
     id,
@@ -83,6 +99,8 @@ function toMessage(row: Selectable<Schema['messages']>): Message {
 export interface StoredRun {
   readonly id: string;
   readonly threadId: string;
+  /** The scope of the thread. */
+  readonly scopeId: number | null;
   readonly messageId: string;
   readonly state: Selectable<Schema['runs']>['state'];
   readonly usage: Usage | null;
@@ -90,26 +108,46 @@ export interface StoredRun {
   readonly messages: readonly Message[];
 }
 
-/** The run that this message id began for the user and agent, with its messages. */
+/** The run that this message id began for the user and agent, in whatever scope, with its messages. */
 export async function findRun(
   db: Db,
-  { userId, agentId }: ThreadOwner,
+  { userId, agentId }: Pick<ThreadOwner, 'userId' | 'agentId'>,
   messageId: string,
 ): Promise<StoredRun | undefined> {
   const run = await db
     .selectFrom('runs')
-    .select(['id', 'thread_id as threadId', 'message_id as messageId', 'state', 'usage', 'error'])
-    .where('user_id', '=', userId)
-    .where('agent_id', '=', agentId)
+    .innerJoin('threads', 'threads.id', 'runs.thread_id')
+    .select(['runs.id', 'thread_id as threadId', 'embed_tenant_id as scopeId', 'message_id as messageId'])
+    .select(['state', 'usage', 'error'])
+    .where('runs.user_id', '=', userId)
+    .where('runs.agent_id', '=', agentId)
     .where('message_id', '=', messageId)
     .executeTakeFirst();
   if (run === undefined) return undefined;
-  const rows = await db.selectFrom('messages').selectAll().where('run_id', '=', run.id).orderBy('sort').execute();
+  const rows = await db
+    .selectFrom('messages')
+    .select(messageColumns)
+    .where('run_id', '=', run.id)
+    .orderBy('sort')
+    .execute();
   return { ...run, messages: rows.map(toMessage) };
+}
+
+/** Whether some node writes a run of the thread at this moment. */
+export async function isRunning(db: Db, threadId: string): Promise<boolean> {
+  const run = await db
+    .selectFrom('runs')
+    .select('id')
+    .where('thread_id', '=', threadId)
+    .where('state', '=', 'running')
+    .executeTakeFirst();
+  return run !== undefined;
 }
 
 /** A user message that is to begin a run. Without `threadId` a new thread comes into being with it. */
 export interface NewRun {
+  /** The node that is going to write the run. */
+  readonly nodeId: string;
   readonly owner: ThreadOwner;
   readonly threadId: string | null;
   readonly messageId: string;
@@ -125,7 +163,7 @@ export type RunInsertion =
 /** Keeps thread, run and user message in one transaction: all or nothing. */
 export async function insertRun(
   db: Db,
-  { owner, threadId, messageId, input, title }: NewRun,
+  { nodeId, owner, threadId, messageId, input, title }: NewRun,
   now: Date,
 ): Promise<RunInsertion> {
   const runId = randomUUID();
@@ -148,6 +186,7 @@ export async function insertRun(
           user_id: owner.userId,
           agent_id: owner.agentId,
           message_id: messageId,
+          node_id: nodeId,
           state: 'running',
           usage: null,
           error: null,
@@ -194,33 +233,34 @@ export async function insertRun(
 
 class Refused extends Error {}
 
-/** Keeps a message of a run: it began, or it closed. */
+/** Whether something of a run was kept; else why not: others have closed the run, or it is deleted with its thread or user. */
+export type Keeping = 'kept' | 'closed' | 'gone';
+
+/**
+ * Keeps a message of a run: it began, or it closed. Only as long as the run goes on for the store: a node that was taken for
+ * gone must not write into a thread that goes on without it.
+ */
 export async function writeMessage(
   db: Db,
   run: { readonly id: string; readonly threadId: string },
   message: Message,
   now: Date,
-): Promise<void> {
+): Promise<Keeping> {
   const { id, role, content, graphPath, toolCall, isInProcess, sort } = message;
-  const written = {
-    content,
-    tool_call: toolCall === null ? null : JSON.stringify(toolCall),
-    is_in_process: isInProcess,
-  };
-  await db
-    .insertInto('messages')
-    .values({
-      thread_id: run.threadId,
-      run_id: run.id,
-      id,
-      role,
-      sort,
-      graph_path: graphPath === null ? null : JSON.stringify(graphPath),
-      created_at: now,
-      ...written,
-    })
-    .onConflict((conflict) => conflict.columns(['thread_id', 'sort']).doUpdateSet(written))
-    .execute();
+  const json = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
+  const { rows } = await sql`
+    insert into messages
+      (thread_id, run_id, id, role, sort, graph_path, created_at, content, tool_call, is_in_process)
+    select r.thread_id, r.id, ${id}::text, ${role}::text, ${sort}::integer, ${json(graphPath)}::text::jsonb,
+      ${now}::timestamptz, ${content}::text, ${json(toolCall)}::text::jsonb, ${isInProcess}::boolean
+    from runs r where r.id = ${run.id}::uuid and r.state = 'running' for share
+    on conflict (thread_id, sort) do update
+      set content = excluded.content, tool_call = excluded.tool_call, is_in_process = excluded.is_in_process
+      where messages.run_id = excluded.run_id
+    returning sort`.execute(db);
+  if (rows.length > 0) return 'kept';
+  const stored = await db.selectFrom('runs').select('id').where('id', '=', run.id).executeTakeFirst();
+  return stored === undefined ? 'gone' : 'closed';
 }
 
 /** How a run ended. */
@@ -230,7 +270,7 @@ export interface RunEnd {
   readonly error: RunFailure | null;
 }
 
-/** Keeps the end of a run; from here on the thread takes a new input. */
+/** Keeps the end of a run, unless others have closed it; from here on the thread takes a new input. */
 export async function endRun(db: Db, runId: string, { state, usage, error }: RunEnd, now: Date): Promise<void> {
   await db
     .updateTable('runs')
@@ -241,41 +281,6 @@ export async function endRun(db: Db, runId: string, { state, usage, error }: Run
       ended_at: now,
     })
     .where('id', '=', runId)
+    .where('state', '=', 'running')
     .execute();
-}
-
-/** What a run that the process did not survive says. */
-export const interrupted = {
-  code: 'RUN_INTERRUPTED' satisfies ErrorCode,
-  message: 'The server stopped before the answer was complete.',
-} as const;
-
-/**
- * Closes what a process that is gone has left: open messages keep what they have, open tool calls get an error, runs are
- * failed. To be called at start, before the first request; there must be no other process on the store.
- * @returns how many runs were closed.
- */
-export async function closeInterruptedRuns(db: Db, now: Date): Promise<number> {
-  return db.transaction().execute(async (transaction) => {
-    const requestId = `req_${randomUUID()}`;
-    const result = JSON.stringify({ error: { ...interrupted, hint: '' } });
-    const running = transaction.selectFrom('runs').select('id').where('state', '=', 'running');
-    await transaction
-      .updateTable('messages')
-      .set({
-        is_in_process: false,
-        // Null on texts, and stays so.
-        tool_call: sql<string>`tool_call || jsonb_build_object('result', ${result}::text)`,
-      })
-      .where('is_in_process', '=', true)
-      .where('run_id', 'in', running)
-      .execute();
-    const error = JSON.stringify({ ...interrupted, requestId } satisfies RunFailure);
-    const { numUpdatedRows } = await transaction
-      .updateTable('runs')
-      .set({ state: 'failed', error, ended_at: now })
-      .where('state', '=', 'running')
-      .executeTakeFirst();
-    return Number(numUpdatedRows);
-  });
 }

@@ -2,7 +2,9 @@
 import type { Usage } from '@inlay/contract/chat.ts';
 import type { AgentInput } from '../agent/agent-loop.ts';
 import type { AgentEvent } from '../agent/events.ts';
-import { applyEvent, type RunState } from './frames.ts';
+import { InlayError } from '../errors.ts';
+import { applyEvent, type Message, type RunState } from './frames.ts';
+import { interrupted } from './interrupted-runs.ts';
 import type { RunsDependencies } from './runs.ts';
 import type { ThreadLog } from './thread-log.ts';
 import { endRun, type RunEnd, writeMessage } from './thread-store.ts';
@@ -21,13 +23,17 @@ export const noUsage: Usage = {
   rows: 0,
 };
 
-/** What is being written. `onEnd` is called once, before the last line is out: whoever reads it may ask again. */
+/**
+ * What is being written. `onEnd` is called once, before the last line is out: whoever reads it may ask again. `onLost` is called
+ * when the store takes nothing more of the run; nothing is kept from then on, and the readers get their lines to the end.
+ */
 export interface RunWriting {
   readonly id: string;
   readonly threadId: string;
   readonly log: ThreadLog;
   readonly state: RunState;
   onEnd(): void;
+  onLost(reason: InlayError): void;
 }
 
 /**
@@ -43,11 +49,24 @@ export async function writeRun(
   let state = run.state;
   let end: RunEnd = { state: 'failed', usage: null, error: null };
   let beginning: Promise<void> = Promise.resolve();
+  let isLost = false;
+
+  async function keep(message: Message): Promise<void> {
+    if (isLost) return;
+    const keeping = await writeMessage(db, run, message, clock());
+    if (keeping === 'kept') return;
+    isLost = true;
+    run.onLost(
+      keeping === 'closed'
+        ? new InlayError(interrupted.code, interrupted.message)
+        : new InlayError('SESSION_ENDED', 'The user or the thread is gone'),
+    );
+  }
 
   async function write(event: AgentEvent): Promise<void> {
     const { state: next, frame, message } = applyEvent(state, event);
     if (message !== null) {
-      const kept = beginning.then(() => writeMessage(db, run, message, clock()));
+      const kept = beginning.then(() => keep(message));
       if (event.type === 'text-delta') {
         beginning = kept;
         kept.catch(() => undefined);

@@ -1,18 +1,20 @@
 /** Sessions at work: the exchange of a sessionId for a token, the token's successor, and what a token stands for. */
 
 import type { SecurityContextJson } from '@inlay/contract/user.ts';
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { InlayError } from '../errors.ts';
-import type { Schema } from '../store/schema.ts';
+import type { EmbedSessionSettings, Schema } from '../store/schema.ts';
 import { hashSecret } from '../store/secret.ts';
 import type { Principal } from '../users/principal.ts';
-import { type EmbedTokenKey, signEmbedToken, verifyEmbedToken } from './embed-token.ts';
+import { sessionEnd, sessionScope, sessionStands } from '../users/session-stands.ts';
+import { type AccountSettings, accountSettings } from './account-settings.ts';
+import { type EmbedTokenKeys, signEmbedToken, verifyEmbedToken } from './embed-token.ts';
 
 /** What tokens need. `tokenLifetimeMs` is the longest that one holds. */
 export interface TokenDependencies {
   readonly db: Kysely<Schema>;
   readonly clock: () => Date;
-  readonly key: EmbedTokenKey;
+  readonly tokenKeys: EmbedTokenKeys;
   readonly tokenLifetimeMs: number;
 }
 
@@ -22,12 +24,18 @@ export interface IssuedToken {
   readonly expiresAt: string;
 }
 
-/** Who holds a token: the user of the session, on one deployment. */
-export interface TokenHolder {
+/** The session that a token is of: one user, on one deployment. */
+export interface TokenSession {
   readonly principal: Principal & { readonly sessionId: string };
   readonly deploymentId: number;
-  /** No token of the session may outlive this: the session's end or the ephemeral user's. */
+  /** No token of the session may outlive this: the session's end, the ephemeral user's or the API key's. */
   readonly endsAt: Date;
+}
+
+/** Who holds a token. */
+export interface TokenHolder extends TokenSession {
+  readonly settings: EmbedSessionSettings;
+  readonly account: AccountSettings;
 }
 
 interface SessionRow {
@@ -35,22 +43,17 @@ interface SessionRow {
   readonly account_id: number;
   readonly deployment_id: number;
   readonly user_id: number;
+  readonly scope_id: number | null;
   readonly security_context: SecurityContextJson;
   readonly ends_at: Date;
-  readonly user_ends_at: Date | null;
 }
 
-const sessionColumns = sql`s.id, s.account_id, s.deployment_id, s.user_id, s.security_context, s.ends_at,
-  u.expires_at as user_ends_at`;
-
-/** Session `s` with its user `u` and API key `k` stands at `now`: a session ends with its user and its key. */
-const stands = (now: Date): RawBuilder<unknown> => sql`
-  u.id = s.user_id and k.id = s.api_key_id and s.ends_at > ${now}
-  and u.is_active and (u.expires_at is null or u.expires_at > ${now}) and k.revoked_at is null`;
+const sessionColumns = sql`s.id, s.account_id, s.deployment_id, s.user_id, ${sessionScope} as scope_id,
+  s.security_context, ${sessionEnd} as ends_at`;
 
 /**
  * Exchanges a sessionId for the first token of its session: once, and within the time that the session waits for it.
- * @throws InlayError UNAUTHENTICATED when it is unknown, expired or used.
+ * @throws InlayError UNAUTHENTICATED when it is unknown, expired, revoked or used.
  */
 export async function redeemSession(dependencies: TokenDependencies, sessionId: string): Promise<IssuedToken> {
   const { db, clock } = dependencies;
@@ -58,18 +61,20 @@ export async function redeemSession(dependencies: TokenDependencies, sessionId: 
   // One statement: of several at once, the ones that waited find `exchanged_at` set.
   const { rows } = await sql<SessionRow>`
     update sessions s set exchanged_at = ${now}
-    from users u, api_keys k
     where s.secret_hash = ${hashSecret(sessionId)} and s.exchanged_at is null and s.exchange_before > ${now}
-      and ${stands(now)}
+      and ${sessionStands(now)}
     returning ${sessionColumns}`.execute(db);
   const row = rows[0];
   if (row === undefined) throw new InlayError('UNAUTHENTICATED', 'The session is unknown, expired or already used');
-  return issueToken(dependencies, holderOf(row), now);
+  return issueToken(dependencies, toSession(row), now);
 }
 
-/** The next token of the session that `holder` holds one of (http-api.md). */
-export async function renewToken(dependencies: TokenDependencies, holder: TokenHolder): Promise<IssuedToken> {
-  return issueToken(dependencies, holder, dependencies.clock());
+/**
+ * The next token of the session that `session` holds one of (http-api.md): in place, the session stays the same, and its
+ * absolute end with it.
+ */
+export async function renewToken(dependencies: TokenDependencies, session: TokenSession): Promise<IssuedToken> {
+  return issueToken(dependencies, session, dependencies.clock());
 }
 
 /**
@@ -77,42 +82,49 @@ export async function renewToken(dependencies: TokenDependencies, holder: TokenH
  * @throws InlayError UNAUTHENTICATED when the token is not valid, or its session or user has ended.
  */
 export async function holderOfToken(
-  { db, clock, key }: Pick<TokenDependencies, 'db' | 'clock' | 'key'>,
+  { db, clock, tokenKeys }: Pick<TokenDependencies, 'db' | 'clock' | 'tokenKeys'>,
   token: string,
 ): Promise<TokenHolder> {
   const now = clock();
-  const ids = await verifyEmbedToken(key, token, now);
-  const { rows } = await sql<SessionRow>`
-    select ${sessionColumns} from sessions s, users u, api_keys k
-    where s.id = ${ids.sessionId}::uuid and s.user_id = ${ids.userId} and s.account_id = ${ids.accountId}
-      and s.deployment_id = ${ids.deploymentId} and s.exchanged_at is not null and ${stands(now)}`.execute(db);
+  const ids = await verifyEmbedToken(tokenKeys, token, now);
+  const { rows } = await sql<
+    SessionRow & { readonly settings: EmbedSessionSettings; readonly account: AccountSettings }
+  >`
+    select ${sessionColumns}, s.settings, ${accountSettings} as account
+    from sessions s join accounts a on a.id = s.account_id
+    where s.id = ${ids.sessionId}::uuid and s.user_id = ${ids.userId}::bigint and s.account_id = ${ids.accountId}::bigint
+      and s.deployment_id = ${ids.deploymentId}::bigint and ${sessionScope} is not distinct from ${ids.scopeId}::bigint
+      and s.exchanged_at is not null and ${sessionStands(now)}`.execute(db);
   const row = rows[0];
   if (row === undefined) throw new InlayError('UNAUTHENTICATED', 'The user or the session has ended');
-  return holderOf(row);
+  return { ...toSession(row), settings: row.settings, account: row.account };
 }
 
-function holderOf(row: SessionRow): TokenHolder {
+function toSession(row: SessionRow): TokenSession {
   return {
     principal: {
       accountId: row.account_id,
       userId: row.user_id,
       sessionId: row.id,
+      apiKeyId: null,
+      scopeId: row.scope_id,
       securityContext: row.security_context,
     },
     deploymentId: row.deployment_id,
-    endsAt: row.user_ends_at !== null && row.user_ends_at < row.ends_at ? row.user_ends_at : row.ends_at,
+    endsAt: row.ends_at,
   };
 }
 
 async function issueToken(
-  { key, tokenLifetimeMs }: TokenDependencies,
-  { principal, deploymentId, endsAt }: TokenHolder,
+  { tokenKeys, tokenLifetimeMs }: TokenDependencies,
+  { principal, deploymentId, endsAt }: TokenSession,
   now: Date,
 ): Promise<IssuedToken> {
   const wanted = Math.min(now.getTime() + tokenLifetimeMs, endsAt.getTime());
   // A JWT counts whole seconds; the reply says what the token says.
   const expiresAt = new Date(Math.floor(wanted / 1000) * 1000);
-  const { accountId, userId, sessionId } = principal;
-  const token = await signEmbedToken(key, { sessionId, accountId, userId, deploymentId }, { now, expiresAt });
+  const { accountId, userId, sessionId, scopeId } = principal;
+  const ids = { sessionId, accountId, userId, deploymentId, scopeId };
+  const token = await signEmbedToken(tokenKeys, ids, { now, expiresAt });
   return { token, expiresAt: expiresAt.toISOString() };
 }

@@ -9,5 +9,9 @@ export interface Principal {
   readonly userId: number;
   /** The embed session that the credential belongs to; null when an API key acts for the user. */
   readonly sessionId: string | null;
+  /** The API key that acts for the user; null with an embed session, which ends with the key that minted it. */
+  readonly apiKeyId: number | null;
+  /** The embed tenant in whose scope the principal asks: that of a creator-mode session; null is tenant-wide. */
+  readonly scopeId: number | null;
   readonly securityContext: SecurityContextJson;
 }

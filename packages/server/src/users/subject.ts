@@ -6,9 +6,13 @@ import { InlayError } from '../errors.ts';
 import type { Schema } from '../store/schema.ts';
 import { parseDefaultValue } from './attribute-values.ts';
 import type { Principal } from './principal.ts';
+import { sessionScope, sessionStands } from './session-stands.ts';
 
 interface SubjectRow {
   readonly kind: 'external' | 'internal';
+  /** The embed tenant that the session names, whether or not it is the scope. */
+  readonly embed_tenant_name: string | null;
+  readonly is_embed_tenant_scope: boolean;
   readonly groups: readonly string[];
   readonly attributes: readonly {
     readonly name: string;
@@ -20,35 +24,36 @@ interface SubjectRow {
 }
 
 /**
- * The subject of `principal` at the instant `now`: tenant-wide group names and attribute values; the default of a
- * definition stands only where no value was ever stored, and an explicit null stays null (http-api.md). An attribute
- * without value and default is absent. One query.
- * @throws InlayError UNAUTHENTICATED when the user is gone, inactive or expired, or the session has ended or its API key
- * was revoked.
+ * The subject of `principal` at the instant `now`: the names of groups and the attribute values of the scope that the
+ * session works in, for an internal user always the tenant-wide ones. The default of a definition stands only where no value was ever stored, and an
+ * explicit null stays null (http-api.md). An attribute without value and default is absent. One query.
+ * @throws InlayError UNAUTHENTICATED when the user is gone, inactive or expired, or the session does not stand any more.
  */
 export async function loadSubject(db: Kysely<Schema>, principal: Principal, now: Date): Promise<Subject> {
+  // 0 stands for tenant-wide, as in the indexes of groups and user_attributes.
   const { rows } = await sql<SubjectRow>`
-    select u.kind,
+    select u.kind, t.name as embed_tenant_name, p.scope <> 0 as is_embed_tenant_scope,
       coalesce(
         (select jsonb_agg(g.name order by g.name)
          from user_groups ug join groups g on g.id = ug.group_id
-         where ug.user_id = u.id),
+         where ug.user_id = u.id and g.account_id = u.account_id and coalesce(g.embed_tenant_id, 0) = p.scope),
         '[]'::jsonb) as groups,
       coalesce(
         (select jsonb_agg(jsonb_build_object('name', a.name, 'type', a.type, 'default_value', a.default_value,
                                              'is_stored', v.user_id is not null, 'value', v.value))
          from user_attributes a
          left join user_attribute_values v on v.attribute_id = a.id and v.user_id = u.id
-         where a.account_id = u.account_id and (v.user_id is not null or a.default_value is not null)),
+         where a.account_id = u.account_id and coalesce(a.embed_tenant_id, 0) = p.scope
+           and (v.user_id is not null or a.default_value is not null)),
         '[]'::jsonb) as attributes
     from users u
+    left join sessions s on s.id = ${principal.sessionId}::uuid and s.user_id = u.id
+    cross join lateral (
+      select case when u.kind = 'internal' then 0 else coalesce(${sessionScope}, 0) end as scope offset 0) p
+    left join embed_tenants t on t.id = s.embed_tenant_id
     where u.id = ${principal.userId} and u.account_id = ${principal.accountId}
       and u.is_active and (u.expires_at is null or u.expires_at > ${now})
-      and (${principal.sessionId}::uuid is null or exists (
-        select 1 from sessions s join api_keys k on k.id = s.api_key_id
-        where s.id = ${principal.sessionId}::uuid and s.user_id = u.id and s.ends_at > ${now} and k.revoked_at is null))`.execute(
-    db,
-  );
+      and (${principal.sessionId}::uuid is null or ${sessionStands(now)})`.execute(db);
   const row = rows[0];
   if (row === undefined) throw new InlayError('UNAUTHENTICATED', 'The user or the session has ended.');
 
@@ -62,8 +67,8 @@ export async function loadSubject(db: Kysely<Schema>, principal: Principal, now:
     groups: row.groups,
     userAttributes,
     securityContext: principal.securityContext,
-    embedTenantName: null,
-    isEmbedTenantScope: false,
+    embedTenantName: row.embed_tenant_name,
+    isEmbedTenantScope: row.is_embed_tenant_scope,
     isInternal: row.kind === 'internal',
   };
 }

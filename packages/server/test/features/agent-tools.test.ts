@@ -33,7 +33,14 @@ describe('the tools of the agent', () => {
       .where('account_id', '=', server.accountId)
       .executeTakeFirstOrThrow();
     return {
-      principal: { accountId: server.accountId, userId: user.id, sessionId: null, securityContext: {} },
+      principal: {
+        accountId: server.accountId,
+        userId: user.id,
+        sessionId: null,
+        apiKeyId: null,
+        scopeId: null,
+        securityContext: {},
+      },
       deploymentId: 1,
       signal: new AbortController().signal,
       resultIds: new Set([earlier]),

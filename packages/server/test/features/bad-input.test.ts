@@ -132,7 +132,7 @@ test('headers hold sessionSettings with a security context as large as it may be
   expect((await send(query, settings(16_000), cubesql)).body.code).toMatch(/^SQL_/);
   expect(await send(query, settings(17_000), cubesql)).toMatchObject({
     status: 400,
-    body: { code: 'INVALID_REQUEST', issues: [{ path: 'sessionSettings.securityContext' }] },
+    body: { code: 'SECURITY_CONTEXT_TOO_LARGE', issues: [{ path: 'sessionSettings.securityContext' }] },
   });
   const { port } = new URL(server.url);
   const received = await new Promise<string>((resolve, reject) => {

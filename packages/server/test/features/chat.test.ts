@@ -129,6 +129,7 @@ describe.each(databaseKinds)('chat over HTTP on %s', (kind) => {
       ['a region', `/eu-1${path}`, { input, sessionSettings }, key, 404, 'NOT_FOUND'],
       ['no user', path, { input }, key, 400, 'SESSION_SETTINGS_REQUIRED'],
       ['a blank input', path, { input: '  ', sessionSettings }, key, 400, 'INVALID_REQUEST'],
+      ['a long input', path, { input: 'x'.repeat(32_001), sessionSettings }, key, 400, 'INPUT_TOO_LONG'],
       ['a blank chatId', path, { chatId: ' ', sessionSettings }, key, 400, 'INVALID_REQUEST'],
       [
         'a messageId that is none',

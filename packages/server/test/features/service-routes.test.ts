@@ -15,7 +15,8 @@ async function getJson(path: string): Promise<{ status: number; body: Record<str
 
 test('the process is alive and ready', async () => {
   expect(await getJson('/livez')).toEqual({ status: 200, body: { status: 'ok' } });
-  expect(await getJson('/readyz')).toEqual({ status: 200, body: { status: 'ready' } });
+  const parts = ['store', 'changes', 'warehouses'].map((name) => ({ name, ok: true }));
+  await expect.poll(() => getJson('/readyz')).toEqual({ status: 200, body: { status: 'ready', parts } });
 });
 
 test('the description is OpenAPI 3.1 and has every route, its credential, and every error', async () => {
@@ -29,7 +30,9 @@ test('the description is OpenAPI 3.1 and has every route, its credential, and ev
     expect(operation, path).toMatchObject({ operationId: expect.any(String), summary: expect.any(String) });
     if (credential === 'none') continue;
     expect(operation.security).toContainEqual({ apiKey: [] });
-    for (const error of ['400', '401', '403', '404', '413', '415', '500']) {
+    const ofBody = operation.requestBody === undefined ? [] : ['400', '413', '415'];
+    const ofPath = path.includes(':') ? ['404'] : [];
+    for (const error of ['401', '403', '429', '500', ...ofBody, ...ofPath]) {
       expect(operation.responses[error], `${path} ${error}`).toMatchObject({
         content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
       });
@@ -98,6 +101,8 @@ test('not ready when the store does not answer, and the reason stays inside', as
     expect(reply.status).toBe(503);
     const body = JSON.parse(await reply.text());
     expect(body).toMatchObject({ statusCode: 503, code: 'NOT_READY', error: 'Service Unavailable' });
+    expect(body.parts).toContainEqual({ name: 'store', ok: false });
+    expect(body.parts).toContainEqual({ name: 'warehouses', ok: true });
     const failed = await fetch(`${broken.url}/api/v1/embed/generate-session`, {
       method: 'POST',
       headers: { authorization: `Api-Key ${broken.apiKey}`, 'x-request-id': 'find-me' },

@@ -113,7 +113,8 @@ describe.each(databaseKinds)('sessionSettings on %s', (kind) => {
       message: 'Groups with names nobody not found',
     },
     { settings: { externalId: 'a', groups: ['merchant', 'merchant'] }, status: 400, code: 'DUPLICATE_NAME' },
-    ...[0, -1, 1.5, 31_536_001, '60', null].map((ephemeralTtlSeconds) => ({
+    { settings: { externalId: 'a', ephemeralTtlSeconds: 31_536_001 }, status: 400, code: 'EPHEMERAL_TTL_TOO_LONG' },
+    ...[0, -1, 1.5, '60', null].map((ephemeralTtlSeconds) => ({
       settings: { externalId: 'a', ephemeralTtlSeconds },
       status: 400,
       code: 'INVALID_REQUEST',

@@ -1,5 +1,6 @@
 import { decodeJwt, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { deriveEmbedTokenKeys } from '../../src/embed/embed-token.ts';
 import { databaseKinds } from '../databases.ts';
 import { type JsonReply, openTestServer, postJson, type TestServer } from '../test-server.ts';
 
@@ -31,7 +32,7 @@ describe.each(databaseKinds)('session/token on %s', (kind) => {
       body: { expiresAt: new Date(Math.floor((now + day) / 1000) * 1000).toISOString() },
     });
     const claims = decodeJwt(String(reply.body['token']));
-    expect(Object.keys(claims).sort()).toEqual(['acc', 'aud', 'dep', 'exp', 'iat', 'iss', 'sid', 'sub']);
+    expect(Object.keys(claims).sort()).toEqual(['acc', 'aud', 'dep', 'exp', 'iat', 'iss', 'scp', 'sid', 'sub']);
     expect(Number(claims.exp) * 1000).toBe(Date.parse(String(reply.body['expiresAt'])));
     expect(await exchange(sessionId)).toMatchObject(refused);
     expect(reply.headers.get('cache-control')).toBe('no-store');
@@ -88,13 +89,34 @@ describe.each(databaseKinds)('session/token on %s', (kind) => {
     expect(reply.status).toBe(200);
   });
 
-  test('a token ends at the instant that its reply named', async () => {
+  test('a token holds a minute longer than its reply named, and on nodes whose clock is a minute behind', async () => {
+    const start = now;
     const { body } = await exchange(await mint());
     const end = Date.parse(String(body['expiresAt']));
-    now = end - 1_000;
-    expect(await renew(body['token'])).toMatchObject({ status: 200 });
+    for (const [instant, status] of [
+      [end, 200],
+      [end + 59_999, 200],
+      [end + 60_000, 401],
+      [start - 60_000, 200],
+      [start - 61_250, 401],
+    ] as const) {
+      now = instant;
+      expect([instant - start, (await renew(body['token'])).status]).toEqual([instant - start, status]);
+    }
     now = end;
-    expect(await renew(body['token'])).toMatchObject(refused);
+  });
+
+  test('but never longer than its session or user', async () => {
+    const { db } = server.context;
+    const [user, session] = [(await exchange(await mint('minute'))).body, (await exchange(await mint())).body];
+    const end = new Date(Date.parse(String(user['expiresAt'])));
+    await db.updateTable('users').set({ expires_at: end }).where('external_id', '=', 'minute').execute();
+    const { sid } = decodeJwt(String(session['token']));
+    await db.updateTable('sessions').set({ ends_at: end }).where('id', '=', String(sid)).execute();
+    now = end.getTime() - 1;
+    for (const { token } of [user, session]) expect(await renew(token)).toMatchObject({ status: 200 });
+    now = end.getTime();
+    for (const { token } of [user, session]) expect(await renew(token)).toMatchObject(refused);
   });
 
   test('tokens end with their user, with the key that minted them, and with the end of an ephemeral user', async () => {
@@ -113,8 +135,8 @@ describe.each(databaseKinds)('session/token on %s', (kind) => {
     await db.updateTable('users').set({ is_active: true }).where('external_id', '=', 'inactive').execute();
     expect(await renew(active)).toMatchObject({ status: 200 });
 
-    const { createApiKey } = await import('../../src/installation/api-keys.ts');
-    const { key, prefix } = await createApiKey(db, { accountId: server.accountId, role: 'admin' });
+    const { insertApiKey } = await import('../../src/admin/make-api-key.ts');
+    const { key, prefix } = await insertApiKey(db, { accountId: server.accountId, role: 'admin' });
     const mintWith = async () =>
       (
         await postJson(
@@ -137,12 +159,12 @@ describe.each(databaseKinds)('session/token on %s', (kind) => {
   });
 
   test('tokens that were not signed here, or for something else, are refused', async () => {
-    const { deriveEmbedTokenKey } = await import('../../src/embed/embed-token.ts');
     const good = String((await exchange(await mint())).body['token']);
     const claims = decodeJwt(good);
-    const key = deriveEmbedTokenKey(server.context.signingSecret);
-    const sign = (payload: object, by: Uint8Array = key, alg = 'HS256') =>
-      new SignJWT({ ...payload }).setProtectedHeader({ alg }).sign(by);
+    const { bytes, id } = server.context.tokenKeys.signing;
+    const sign = (payload: object, by: Uint8Array = bytes, alg = 'HS256', kid: string | null = id) =>
+      new SignJWT({ ...payload }).setProtectedHeader({ alg, ...(kid === null ? {} : { kid }) }).sign(by);
+    const strange = deriveEmbedTokenKeys(['x'.repeat(32)]).signing;
     expect(await renew(await sign(claims))).toMatchObject({ status: 200 });
 
     const [, payload] = good.split('.');
@@ -150,8 +172,12 @@ describe.each(databaseKinds)('session/token on %s', (kind) => {
     const wrong = [
       `${header}.${payload}.`,
       good.slice(0, -2),
-      await sign(claims, deriveEmbedTokenKey('x'.repeat(32))),
-      await sign(claims, new TextEncoder().encode(server.context.signingSecret)),
+      await sign(claims, strange.bytes),
+      await sign(claims, strange.bytes, 'HS256', strange.id),
+      await sign(claims, bytes, 'HS256', strange.id),
+      await sign(claims, bytes, 'HS256', null),
+      await sign(claims, bytes, 'HS256', '__proto__'),
+      await sign(claims, new TextEncoder().encode(server.signingSecret)),
       await sign(claims, new Uint8Array(64).fill(1), 'HS512'),
       await sign({ ...claims, aud: 'something-else' }),
       await sign({ ...claims, iss: 'somebody-else' }),
@@ -161,6 +187,11 @@ describe.each(databaseKinds)('session/token on %s', (kind) => {
       await sign({ ...claims, sub: String(Number(claims.sub) + 1) }),
       await sign({ ...claims, acc: server.other.accountId }),
       await sign({ ...claims, dep: 2 }),
+      await sign({ ...claims, scp: 1 }),
+      await sign({ ...claims, scp: undefined }),
+      await sign({ ...claims, iat: undefined }),
+      await sign({ ...claims, iat: Math.floor(now / 1000) + 61 }),
+      await sign({ ...claims, nbf: Math.floor(now / 1000) + 61 }),
     ];
     for (const token of wrong) expect(await renew(token)).toMatchObject(refused);
   });

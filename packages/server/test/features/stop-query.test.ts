@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@inlay/sdk/client.ts';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { publish } from '../../src/store/changes.ts';
 import { until } from '../chat-world.ts';
 import { call, say, scripted } from '../scripted-language-model.ts';
 import { openTestServer, type TestServer } from '../test-server.ts';
@@ -107,5 +108,29 @@ test('a client of the data API that hangs up before the first byte stops its que
   await until(async () => !(await hasPlace()));
   for (const { hangUp } of running) hangUp.abort();
   expect(await Promise.all(running.map(({ reply }) => reply))).toEqual(Array(places).fill('gone'));
+  await expectFreeWarehouse();
+});
+
+test('the end of the user stops their query, and the caller is told', async () => {
+  const running = Array.from({ length: places }, async (_, index) => {
+    const reply = await fetch(`${server.url}/api/v1/deployments/9/cubesql`, {
+      method: 'POST',
+      headers: { authorization: `Api-Key ${server.apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ query: sqlQuery, sessionSettings: { ...sessionSettings, externalId: `ended-${index}` } }),
+    });
+    return [reply.status, JSON.parse(await reply.text())];
+  });
+  const { db } = server.context;
+  const { warehouse } = await server.context.deployments.get(server.accountId, 9);
+  await until(() =>
+    warehouse.query({ sql: 'SELECT 1', parameters: [] }, { signal: new AbortController().signal, timeoutMs: 200 }).then(
+      () => false,
+      () => true,
+    ),
+  );
+  const gone = await db.deleteFrom('users').where('external_id', 'like', 'ended-%').returning('id').execute();
+  expect(gone).toHaveLength(places);
+  for (const { id } of gone) await publish(db, { kind: 'user', id });
+  for (const reply of await Promise.all(running)) expect(reply).toMatchObject([401, { code: 'SESSION_ENDED' }]);
   await expectFreeWarehouse();
 });

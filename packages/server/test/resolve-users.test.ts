@@ -2,8 +2,9 @@ import type { AttributeValue } from '@inlay/contract/user.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { InlayError } from '../src/errors.ts';
 import type { Principal } from '../src/users/principal.ts';
-import { type ExternalUserSettings, inUserTransaction, type Lifetime, resolveUser } from '../src/users/resolve-user.ts';
+import { resolveUser } from '../src/users/resolve-users.ts';
 import { loadSubject } from '../src/users/subject.ts';
+import { type ExternalUserSettings, type Lifetime, tenantWide } from '../src/users/user-call.ts';
 import { databaseKinds, openTestDatabase, type TestDatabase } from './databases.ts';
 import { dumpTables, type SeededAccount, seedAccount } from './seed.ts';
 
@@ -54,21 +55,20 @@ describe.each(databaseKinds)('a user named by a call, on %s', (kind) => {
     };
   }
   function call(more: Partial<ExternalUserSettings> = {}, now = start, of = account, max = limits): Promise<number> {
-    const settings = settingsOf(more);
-    return inUserTransaction(database.db, (tx) =>
-      resolveUser(tx, { accountId: of.accountId, settings, now, limits: max }),
-    );
+    const asked = { accountId: of.accountId, scope: tenantWide, definitions: null, settings: settingsOf(more) };
+    return resolveUser(database.db, { ...asked, limits: max }, now);
   }
   function callInternal(internalId: string): Promise<number> {
     const settings = { kind: 'internal', internalId } as const;
-    return inUserTransaction(database.db, (tx) =>
-      resolveUser(tx, { accountId: account.accountId, settings, now: start, limits }),
-    );
+    const asked = { accountId: account.accountId, scope: tenantWide, definitions: null, settings, limits };
+    return resolveUser(database.db, asked, start);
   }
   const principalOf = (userId: number, of = account): Principal => ({
     accountId: of.accountId,
     userId,
     sessionId: null,
+    apiKeyId: null,
+    scopeId: null,
     securityContext: {},
   });
   const subjectOf = (userId: number, now = start, of = account) =>
@@ -268,7 +268,10 @@ describe.each(databaseKinds)('a user named by a call, on %s', (kind) => {
     await call({ externalId: 'c', lifetime: ephemeral }, start, account, max);
     const full = { code: 'EXTERNAL_USER_LIMIT', retryAfterSeconds: undefined };
     await expect(call({ externalId: 'd' }, start, account, max)).rejects.toMatchObject(full);
-    await expect(call({ externalId: 'd', lifetime: ephemeral }, start, account, max)).rejects.toMatchObject(full);
+    await expect(call({ externalId: 'd', lifetime: ephemeral }, start, account, max)).rejects.toMatchObject({
+      code: 'EPHEMERAL_USER_LIMIT',
+      retryAfterSeconds: undefined,
+    });
     await expect(
       call({ externalId: 'c', lifetime: { kind: 'persistent' } }, start, account, max),
     ).rejects.toMatchObject(full);

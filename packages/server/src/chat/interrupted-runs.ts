@@ -1,0 +1,38 @@
+/** What nodes that are gone have left: runs that nobody writes any more, and how they are closed. */
+import { randomUUID } from 'node:crypto';
+import type { ErrorCode } from '@inlay/contract/error.ts';
+import { type Kysely, sql } from 'kysely';
+import { nodeIsGone } from '../store/node.ts';
+import type { Schema } from '../store/schema.ts';
+import type { RunFailure } from './frames.ts';
+
+/** What a run that the process did not survive says. */
+export const interrupted = {
+  code: 'RUN_INTERRUPTED' satisfies ErrorCode,
+  message: 'The server stopped before the answer was complete.',
+} as const;
+
+/**
+ * Closes what processes that are gone have left: open messages keep what they have, open tool calls get an error, runs are
+ * failed. The runs of the nodes that are alive go on. Any node may call it at any time.
+ * @returns how many runs were closed.
+ */
+export async function closeInterruptedRuns(db: Kysely<Schema>, now: Date): Promise<number> {
+  const error = JSON.stringify({ ...interrupted, requestId: `req_${randomUUID()}` } satisfies RunFailure);
+  const result = JSON.stringify({ error: { ...interrupted, hint: '' } });
+  return db.transaction().execute(async (transaction) => {
+    // First the runs: from here on nobody writes a message into one of them.
+    const { rows } = await sql<{ readonly id: string; readonly thread_id: string }>`
+      update runs set state = 'failed', error = ${error}::text::jsonb, ended_at = ${now}
+      where state = 'running' and (node_id is null or ${nodeIsGone('runs.node_id')})
+      returning id, thread_id`.execute(transaction);
+    if (rows.length === 0) return 0;
+    // By the thread as well, which is what messages are found by. The call of a tool is null on texts, and stays so.
+    await sql`
+      update messages m
+      set is_in_process = false, tool_call = m.tool_call || jsonb_build_object('result', ${result}::text)
+      from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as r(id uuid, thread_id uuid)
+      where m.thread_id = r.thread_id and m.run_id = r.id and m.is_in_process`.execute(transaction);
+    return rows.length;
+  });
+}

@@ -1,0 +1,4 @@
+import { type RawBuilder, sql } from 'kysely';
+
+/** A bound JSON value that both databases read as jsonb, whatever their drivers make of a string. */
+export const json = (value: unknown): RawBuilder<unknown> => sql`${JSON.stringify(value)}::text::jsonb`;
