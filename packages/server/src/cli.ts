@@ -1,95 +1,86 @@
-/** `npm run inlay -- …`: what an operator does without a running server. */
-import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
-import type { Kysely } from 'kysely';
-import { type Config, ConfigError, failureLines, readConfig } from './config.ts';
-import { reasonOf } from './errors.ts';
-import { createApiKey } from './installation/api-keys.ts';
-import { applyInstallation } from './installation/apply-installation.ts';
-import { readInstallation } from './installation/installation-file.ts';
-import { lockDataFolder, makeDataFolder } from './store/data-folder.ts';
-import { openDatabase } from './store/database.ts';
-import { migrate } from './store/migrate.ts';
-import type { Schema } from './store/schema.ts';
+/** `npm run inlay -- …`: the management API at the command line, and what an operator does without a running server. */
+import { listOperations } from '@inlay/contract/admin/operations.ts';
+import { readClientConfig } from './cli/client-config.ts';
+import { type CommandSummary, commandsHelp, operationHelp, usageOf } from './cli/help.ts';
+import { runOperation } from './cli/run-operation.ts';
+import { ConfigError, failureLines, readConfig } from './config.ts';
 
-const help = `Usage: npm run inlay -- <command>
+const settings = `A command with --help tells its flags. The commands call the server at INLAY_URL (http://127.0.0.1:4000) with the admin
+key INLAY_API_KEY or, without it, the one in the file api-key of the data folder.
 
-Commands:
-  keys create [--account NAME] [--role admin|member]
-      Makes an API key and prints it, once. The account may be left out when there is only one; the role is admin.
-  apply -f FILE
-      Adds and updates what the installation file declares (see examples/storefront/inlay.yml). Deletes nothing.
-
-The settings are those of the server: DATABASE_URL, INLAY_DATA_DIR and the others. With the embedded store, stop the
-server first.
+keys create --direct and apply work on the store itself, with the settings of the server: DATABASE_URL, INLAY_DATA_DIR and
+the others. With the embedded store, stop the server first.
 `;
 
-/** Runs `work` on the migrated store; with the embedded one, under the lock that the server takes as well. */
-async function withStore<T>(config: Config, work: (db: Kysely<Schema>) => Promise<T>): Promise<T> {
-  await using stack = new AsyncDisposableStack();
-  if (config.store.kind === 'embedded') {
-    await makeDataFolder(config.dataFolder);
-    stack.use(await lockDataFolder(config.dataFolder));
-  }
-  const db = stack.adopt(await openDatabase(config.store), (open) => open.destroy());
-  await migrate(db);
-  return await work(db);
-}
+const directHelp = `
+With --direct it works on the store itself, which is how an account gets its first key:
 
-async function createKey(config: Config, args: readonly string[]): Promise<void> {
-  const { values } = parse(args, { account: { type: 'string' }, role: { type: 'string', default: 'admin' } });
-  const { account: name, role } = values;
-  if (role !== 'admin' && role !== 'member') throw new ConfigError(['--role must be admin or member.']);
-  const made = await withStore(config, async (db) => {
-    const account = await findAccount(db, name);
-    return { account: account.name, ...(await createApiKey(db, { accountId: account.id, role })) };
-  });
-  process.stderr.write(`A key of the account ${made.account}, role ${role}. It is shown this once only:\n`);
-  process.stdout.write(`${made.key}\n`);
-}
+Usage: npm run inlay -- keys create --direct [--account NAME] [--role admin|member]
+      Prints the key alone. The account may be left out when there is only one; the role is admin.
+`;
 
-/** The account of that name; without a name, the only one there is. @throws ConfigError that says which there are. */
-async function findAccount(db: Kysely<Schema>, name: string | undefined): Promise<{ id: number; name: string }> {
-  const accounts = await db.selectFrom('accounts').select(['id', 'name']).orderBy('name').execute();
-  const [found, another] = name === undefined ? accounts : accounts.filter((account) => account.name === name);
-  if (found !== undefined && another === undefined) return found;
-  if (accounts.length === 0) {
-    throw new ConfigError([
-      'There is no account yet. Declare one in a file and apply it: npm run inlay -- apply -f FILE',
-    ]);
-  }
-  const wrong = name === undefined ? 'Say which account' : `There is no account ${name}`;
-  throw new ConfigError([`${wrong}: --account ${accounts.map((account) => account.name).join(' | ')}`]);
-}
+const applyHelp = `Usage: npm run inlay -- apply -f FILE [--dry-run]
 
-async function apply(config: Config, args: readonly string[]): Promise<void> {
-  const { file } = parse(args, { file: { type: 'string', short: 'f' } }).values;
-  if (typeof file !== 'string') throw new ConfigError(['apply needs a file: npm run inlay -- apply -f FILE']);
-  // The whole path, since npm runs this in the root folder, wherever it was called.
-  const path = resolve(file);
-  const installation = await readInstallation(path, config.dataFolder);
-  const { accountIds } = await withStore(config, (db) => applyInstallation(db, installation));
-  process.stdout.write(`Applied ${path}: ${[...accountIds.keys()].join(', ')}\n`);
-}
+Adds and updates what the installation file declares (see examples/storefront/inlay.yml), and prints what it changed. Deletes
+nothing. With --dry-run it prints what it would change, and writes nothing. It works on the store itself, with the settings of the server; with the embedded store, stop the server first.
+`;
 
-/** `parseArgs`, its complaint as one line. */
-function parse<Options extends NonNullable<Parameters<typeof parseArgs>[0]>['options']>(
-  args: readonly string[],
-  options: Options,
-) {
-  try {
-    return parseArgs({ args: [...args], options, strict: true, allowPositionals: false });
-  } catch (error) {
-    throw new ConfigError([`${reasonOf(error)} (npm run inlay -- --help)`]);
-  }
+const operations = listOperations();
+
+const commands: readonly CommandSummary[] = [
+  ...operations.map((operation) => ({ command: usageOf(operation), summary: operation.summary })),
+  { command: 'keys create --direct', summary: 'Make the first API key of an account, without a server' },
+  { command: 'apply -f FILE', summary: 'Add and update what an installation file declares, without a server' },
+];
+
+const print = {
+  out: (text: string) => void process.stdout.write(`${text}\n`),
+  say: (text: string) => void process.stderr.write(`${text}\n`),
+};
+
+/** Only what works on the store loads the store. */
+const storeCommands = () => import('./cli/store-commands.ts');
+
+/** The operation whose words the arguments begin with, the longest first. */
+function findOperation(args: readonly string[]) {
+  const words = (command: string): readonly string[] => command.split(' ');
+  return operations
+    .filter(({ command }) => words(command).every((word, index) => args[index] === word))
+    .sort((one, other) => words(other.command).length - words(one.command).length)[0];
 }
 
 async function run(args: readonly string[]): Promise<void> {
-  const [command, second, ...rest] = args;
-  if (command === undefined || args.includes('--help') || args.includes('-h')) process.stdout.write(help);
-  else if (command === 'keys' && second === 'create') await createKey(readConfig(process.env), rest);
-  else if (command === 'apply') await apply(readConfig(process.env), args.slice(1));
-  else throw new ConfigError([`There is no command ${args.join(' ')} (npm run inlay -- --help)`]);
+  const wantsHelp = args.length === 0 || args.some((text) => text === '--help' || text === '-h');
+  if (args[0] === 'apply') {
+    if (wantsHelp) return print.out(applyHelp.trimEnd());
+    return (await storeCommands()).applyFile(readConfig(process.env), args.slice(1));
+  }
+  const operation = findOperation(args);
+  if (operation === undefined) return helpOn(args, wantsHelp);
+  const rest = args.slice(operation.command.split(' ').length);
+  const isKeyCreation = operation.command === 'keys create';
+  if (wantsHelp) return print.out((operationHelp(operation) + (isKeyCreation ? directHelp : '')).trimEnd());
+  if (isKeyCreation && rest.some((text) => /^--account(=|$)/.test(text)) && !rest.includes('--direct')) {
+    throw new ConfigError([
+      'A key makes keys of its own account. On the store itself: keys create --direct --account NAME',
+    ]);
+  }
+  if (isKeyCreation && rest.includes('--direct')) {
+    return (await storeCommands()).createKeyDirectly(readConfig(process.env), rest);
+  }
+  await runOperation(await readClientConfig(process.env), operation, rest, print);
+}
+
+/** The commands that begin with the words given. @throws ConfigError when there are none, or no help was asked for. */
+function helpOn(args: readonly string[], wantsHelp: boolean): void {
+  const words = args.filter((text) => !text.startsWith('-')).join(' ');
+  const below = commands.filter(({ command }) => words === '' || `${command} `.startsWith(`${words} `));
+  if (below.length === 0) throw new ConfigError([`There is no command ${words} (npm run inlay -- --help)`]);
+  if (!wantsHelp) {
+    const names = below.map(({ command }) => `  ${command}`);
+    throw new ConfigError([`${words} needs one more word:`, ...names]);
+  }
+  print.out(commandsHelp(below, settings).trimEnd());
 }
 
 try {

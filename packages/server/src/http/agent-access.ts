@@ -4,7 +4,7 @@ import type { Kysely } from 'kysely';
 import { z } from 'zod';
 import { type Agent, findAgent } from '../chat/find-agent.ts';
 import type { Schema } from '../store/schema.ts';
-import { requireCaller, requireDeploymentAccess } from './authenticate.ts';
+import { type Caller, requireCaller, requireDeploymentAccess } from './authenticate.ts';
 
 /** The two forms of every chat path; a region stands before it (chat-stream.md). */
 export const chatPaths = (end: string): readonly string[] => [
@@ -27,10 +27,10 @@ export interface AgentAccess {
   agentOf(request: FastifyRequest): Agent;
 }
 
-/** @param check what else must hold of the agent before the body is read. */
+/** @param check what else must hold of the agent and the caller before the body is read. */
 export function createAgentAccess(
   { db }: { readonly db: Kysely<Schema> },
-  check: (agent: Agent) => void = () => undefined,
+  check: (agent: Agent, caller: Caller) => void = () => undefined,
 ): AgentAccess {
   const agents = new WeakMap<FastifyRequest, Agent>();
   return {
@@ -39,7 +39,7 @@ export function createAgentAccess(
       const { cloudRegion, accountName, agentId } = anyParamsSchema.parse(request.params);
       const agent = await findAgent(db, { cloudRegion, accountName, agentId, accountId: caller.accountId });
       requireDeploymentAccess(caller, agent.deploymentId);
-      check(agent);
+      check(agent, caller);
       agents.set(request, agent);
     },
     agentOf(request) {

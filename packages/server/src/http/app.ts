@@ -3,16 +3,18 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import fastifySwagger from '@fastify/swagger';
-import { limits } from '@inlay/contract/limits.ts';
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Context } from '../context.ts';
 import { InlayError } from '../errors.ts';
-import { authenticationHook, authenticationOf, type CredentialRequirement } from './authenticate.ts';
+import { authenticationHook, type CredentialRequirement } from './authenticate.ts';
+import { allowOriginOf, answerPreflights } from './cors.ts';
 import { errorBody, failureOf } from './error-response.ts';
 import { isDeeperThan, jsonDepthMax } from './json-depth.ts';
+import { countFailure, limitFailures, limitRequests } from './limit-requests.ts';
+import { observeRequests } from './observe-requests.ts';
 import { openApiSettings } from './open-api.ts';
-import { type App, securityOf } from './route.ts';
+import { type App, errorReplies, securityOf } from './route.ts';
 import { registerRoutes } from './routes.ts';
 import { closeUnusedConnections } from './unused-connections.ts';
 
@@ -21,6 +23,15 @@ const requestTimeoutMs = 60_000;
 
 /** Sized for `X-Inlay-Session-Settings`, which may hold a security context of 16 KiB, in base64url, with more beside it. */
 const headerBytesMax = 65_536;
+
+/** On every reply: JSON is nothing to guess at, to frame, to load as a part of a page, or to keep. A route may say otherwise. */
+const headersOfAll = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+};
 
 /** A route as it was registered, for tests that go through all of them. */
 export interface RegisteredRoute {
@@ -48,13 +59,14 @@ export async function buildApp(context: Context): Promise<App> {
     // For what happens outside of a reply; requests have a line of our own.
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
-    bodyLimit: limits.bodyBytesMax,
+    bodyLimit: context.config.bodyBytesMax,
     requestTimeout: requestTimeoutMs,
     http: { maxHeaderSize: headerBytesMax },
     // A request on a connection that is still open while the server stops gets the answer of its route.
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true },
     requestIdHeader: false,
+    trustProxy: trustedProxiesOf(context.config),
     genReqId: requestIdOf,
     frameworkErrors: (_error, request, reply) => {
       sendFailure(context, request, reply, new InlayError('ROUTE_NOT_FOUND', 'No such path'));
@@ -65,25 +77,44 @@ export async function buildApp(context: Context): Promise<App> {
   app.setSerializerCompiler(serializerCompiler);
   acceptJsonOnly(app);
   listRoutes(app);
+  answerPreflights(app, context.db);
   closeUnusedConnections(app);
 
+  observeRequests(app, context);
   app.decorateRequest('caller', null);
   app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id);
-    logWhenDone(context, request, reply);
+    reply.headers(headersOfAll).header('x-request-id', request.id);
     // Before the body is read: a path that does not exist is that, whatever is sent to it. No name holds a NUL.
     if (request.is404 || /^[^?]*%00/.test(request.url)) throw new InlayError('ROUTE_NOT_FOUND', 'No such path');
   });
-  app.addHook('onRequest', authenticationHook(authenticationOf(context)));
+  limitFailures(app, context.rateLimits);
+  app.addHook('onRequest', authenticationHook(context));
+  app.addHook('onRequest', (request, reply) => allowOriginOf(context.db, request, reply, request.caller));
+  limitRequests(app, context.rateLimits);
   app.setNotFoundHandler(() => {
     throw new InlayError('ROUTE_NOT_FOUND', 'No such path');
   });
-  app.setErrorHandler((error, request, reply) => sendFailure(context, request, reply, error));
+  app.setErrorHandler(async (error, request, reply) => {
+    // A page has to be able to read that its token has ended. The store may be what fails.
+    if (request.caller === null) await allowOriginOf(context.db, request, reply, null).catch(() => undefined);
+    sendFailure(context, request, reply, error);
+    return reply;
+  });
 
-  await app.register(fastifySwagger, openApiSettings(context.config.publicUrl));
+  await app.register(fastifySwagger, openApiSettings(context.config.publicUrl, context.shapes));
   registerRoutes(app, context);
   await app.ready();
   return app;
+}
+
+/**
+ * As Fastify takes it. It ignores a number, since whoever reaches the port past the proxies could then say anything; the operator
+ * who gives one promises that nobody does (settings.md).
+ */
+function trustedProxiesOf({ trustedProxies }: Context['config']) {
+  if (trustedProxies === false) return false;
+  if (typeof trustedProxies === 'number') return (_address: string, hop: number): boolean => hop < trustedProxies;
+  return [...trustedProxies];
 }
 
 /** The client's own id where it is a sane one, so that both logs can be read together; else a new one. */
@@ -118,37 +149,31 @@ function listRoutes(app: App): void {
   app.addHook('onRoute', (route) => {
     const { method, path, config, schema } = route;
     if (config?.credential === undefined) throw new Error(`The route ${path} does not state its credential.`);
+    // Preflights are answered in one place for all (cors.ts).
+    if (method === 'OPTIONS') return;
     for (const one of [method].flat()) routes.push({ method: one, path, credential: config.credential });
-    route.schema = { security: securityOf(config.credential), ...schema };
+    // Whoever shows a credential may be told to come later.
+    const isCounted = config.credential !== 'none' || config.isForPages === true;
+    const response = { ...(isCounted ? errorReplies(429) : {}), ...Object(schema?.response) };
+    route.schema = { security: securityOf(config.credential), ...schema, response };
   });
 }
 
-/** One line per request, once it is over: no header, body or query of it. */
-function logWhenDone({ log }: Context, request: FastifyRequest, reply: FastifyReply): void {
-  const startedMs = performance.now();
-  reply.raw.once('close', () => {
-    const isComplete = reply.raw.writableFinished;
-    log.info(
-      {
-        requestId: request.id,
-        method: request.method,
-        route: request.routeOptions.url ?? null,
-        status: reply.raw.statusCode,
-        ms: Math.round(performance.now() - startedMs),
-        accountId: request.caller?.accountId ?? null,
-        ...(isComplete ? {} : { clientGone: true }),
-      },
-      'request',
-    );
-  });
-}
-
-function sendFailure({ log }: Context, request: FastifyRequest, reply: FastifyReply, error: unknown): void {
+function sendFailure(
+  { log, rateLimits, telemetry }: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: unknown,
+): void {
   const failure = failureOf(error);
   if (failure.isLogged) log.error({ err: error, requestId: request.id }, 'request failed');
   const body = errorBody(failure, request.id, request.routeOptions.config?.errorHoldsMessage);
   reply.header('x-request-id', request.id);
-  if (body.statusCode === 401) reply.header('www-authenticate', 'Bearer');
+  if (body.statusCode === 401) {
+    reply.header('www-authenticate', 'Bearer');
+    countFailure(request, rateLimits);
+  }
+  if (body.statusCode === 429) telemetry.metrics.requestLimited(failure.code);
   if (failure.retryAfterSeconds !== undefined) reply.header('retry-after', failure.retryAfterSeconds);
   reply.code(body.statusCode).type('application/json; charset=utf-8').send(body);
 }

@@ -1,17 +1,22 @@
-/** Who calls: the `Authorization` header, looked up in the store at every request (http-api.md). */
+/** Who calls: the `Authorization` header, looked up at every request (http-api.md). */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Kysely, sql } from 'kysely';
-import { deriveEmbedTokenKey, type EmbedTokenKey } from '../embed/embed-token.ts';
+import type { Kysely } from 'kysely';
+import type { AccountSettings } from '../embed/account-settings.ts';
+import type { EmbedTokenKeys } from '../embed/embed-token.ts';
 import { holderOfToken, type TokenHolder } from '../embed/redeem-session.ts';
 import { InlayError } from '../errors.ts';
+import type { Actor } from '../store/audit-log.ts';
 import type { Schema } from '../store/schema.ts';
-import { hashSecret } from '../store/secret.ts';
+import type { ApiKeyLookup } from './api-key-lookup.ts';
 
 /** An API key. `deploymentIds` null: every deployment of its account. */
 export interface ApiKeyCaller {
   readonly kind: 'api-key';
   readonly accountId: number;
+  readonly account: AccountSettings;
   readonly keyId: number;
+  /** Its label, or its visible prefix. */
+  readonly keyName: string;
   readonly role: 'admin' | 'member';
   readonly deploymentIds: readonly number[] | null;
 }
@@ -27,9 +32,10 @@ export type Caller = ApiKeyCaller | EmbedTokenCaller;
 
 /**
  * What a route asks of its callers. `none` includes the exchange of a sessionId, which is a credential of its own and
- * stands in the body.
+ * stands in the body. `admin-key` is an API key of the role admin that is not bound to a list of deployments: the
+ * management API (service.md 5.1).
  */
-export type CredentialRequirement = 'none' | 'api-key' | 'api-key or embed-token';
+export type CredentialRequirement = 'none' | 'api-key' | 'admin-key' | 'api-key or embed-token';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -46,16 +52,8 @@ declare module 'fastify' {
 export interface AuthenticationDependencies {
   readonly db: Kysely<Schema>;
   readonly clock: () => Date;
-  readonly embedTokenKey: EmbedTokenKey;
-}
-
-/** The same from the context of the process. */
-export function authenticationOf(context: {
-  readonly db: Kysely<Schema>;
-  readonly clock: () => Date;
-  readonly signingSecret: string;
-}): AuthenticationDependencies {
-  return { db: context.db, clock: context.clock, embedTokenKey: deriveEmbedTokenKey(context.signingSecret) };
+  readonly tokenKeys: EmbedTokenKeys;
+  readonly apiKeys: ApiKeyLookup;
 }
 
 /**
@@ -76,40 +74,24 @@ export async function authenticate(
     : authenticateEmbedToken(dependencies, credential);
 }
 
-async function authenticateApiKey({ db, clock }: AuthenticationDependencies, key: string): Promise<ApiKeyCaller> {
-  interface Row {
-    readonly id: number;
-    readonly account_id: number;
-    readonly role: 'admin' | 'member';
-    readonly deployment_ids: readonly number[] | null;
-  }
-  const { rows } = await sql<Row>`
-    select id, account_id, role, deployment_ids from api_keys
-    where hash = ${hashSecret(key)} and revoked_at is null and (expires_at is null or expires_at > ${clock()})`.execute(
-    db,
-  );
-  const row = rows[0];
-  if (row === undefined) throw new InlayError('UNAUTHENTICATED', 'The API key is unknown, expired or revoked');
-  return {
-    kind: 'api-key',
-    accountId: row.account_id,
-    keyId: row.id,
-    role: row.role,
-    deploymentIds: row.deployment_ids,
-  };
+async function authenticateApiKey({ apiKeys, clock }: AuthenticationDependencies, text: string): Promise<ApiKeyCaller> {
+  const key = await apiKeys.find(text, clock());
+  if (key === null) throw new InlayError('UNAUTHENTICATED', 'The API key is unknown, expired or revoked');
+  const { id: keyId, name: keyName, ...more } = key;
+  return { kind: 'api-key', keyId, keyName, ...more };
 }
 
 async function authenticateEmbedToken(
-  { db, clock, embedTokenKey }: AuthenticationDependencies,
+  dependencies: AuthenticationDependencies,
   token: string,
 ): Promise<EmbedTokenCaller> {
-  const holder = await holderOfToken({ db, clock, key: embedTokenKey }, token);
+  const holder = await holderOfToken(dependencies, token);
   return { kind: 'embed-token', accountId: holder.principal.accountId, ...holder };
 }
 
 /**
  * The hook that sets `request.caller` before anything of the body is read, as the order of checks demands (http-api.md).
- * @throws InlayError UNAUTHENTICATED; FORBIDDEN when an embed token calls a route for API keys.
+ * @throws InlayError UNAUTHENTICATED; FORBIDDEN when the route is for another kind of credential.
  */
 export function authenticationHook(dependencies: AuthenticationDependencies) {
   return async (request: FastifyRequest, _reply: FastifyReply): Promise<void> => {
@@ -117,10 +99,17 @@ export function authenticationHook(dependencies: AuthenticationDependencies) {
     if (requirement === 'none') return;
     const caller = await authenticate(dependencies, request.headers.authorization);
     request.caller = caller;
-    if (requirement === 'api-key' && caller.kind !== 'api-key') {
-      throw new InlayError('FORBIDDEN', 'This needs an API key');
-    }
+    requireKind(caller, requirement);
   };
+}
+
+/** @throws InlayError FORBIDDEN when a valid credential is not one that the route is for. */
+function requireKind(caller: Caller, requirement: CredentialRequirement): void {
+  if (requirement !== 'api-key' && requirement !== 'admin-key') return;
+  if (caller.kind !== 'api-key') throw new InlayError('FORBIDDEN', 'This needs an API key');
+  if (requirement === 'admin-key' && (caller.role !== 'admin' || caller.deploymentIds !== null)) {
+    throw new InlayError('FORBIDDEN', 'This needs an admin API key that is not bound to deployments');
+  }
 }
 
 /** The caller of a request on a route that requires a credential. @throws Error on any other route, which is a defect. */
@@ -129,11 +118,20 @@ export function requireCaller(request: FastifyRequest): Caller {
   return request.caller;
 }
 
-/** The caller on a route whose `credential` is `api-key`. @throws Error on any other route, which is a defect. */
+/** The caller on a route whose `credential` is `api-key` or `admin-key`. @throws Error on any other route, which is a defect. */
 export function requireApiKey(request: FastifyRequest): ApiKeyCaller {
   const caller = requireCaller(request);
   if (caller.kind !== 'api-key') throw new Error('The route is not one for API keys only.');
   return caller;
+}
+
+/** Whoever made the request, for the audit log: the key or the user, and from where. */
+export function actorOf(request: FastifyRequest): Actor {
+  const caller = requireCaller(request);
+  const from = { address: request.ip, requestId: request.id };
+  return caller.kind === 'api-key'
+    ? { kind: 'api-key', id: String(caller.keyId), name: caller.keyName, ...from }
+    : { kind: 'user', id: String(caller.principal.userId), name: null, ...from };
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Failures as replies: one place that decides what a client may read. */
 import { STATUS_CODES } from 'node:http';
 import { type ErrorBody, type ErrorCode, errorCodes, type Issue } from '@inlay/contract/error.ts';
+import { agreedCode, limitCodeOf } from '@inlay/contract/limited.ts';
 import { SemanticError } from '@inlay/semantic/semantic-error.ts';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { InlayError } from '../errors.ts';
@@ -35,16 +36,15 @@ export function failureOf(error: unknown): Failure {
       path: instancePath.slice(1).replaceAll('/', '.'),
       message: message ?? 'is not valid',
     }));
-    return failure('INVALID_REQUEST', `The ${error.validationContext ?? 'request'} does not have the required shape`, {
-      issues,
-    });
+    const code = codeOfIssues(error.validation);
+    return failure(code, `The ${error.validationContext ?? 'request'} does not have the required shape`, { issues });
   }
   switch (statusOf(error)) {
     case undefined:
     case 500:
       return failure('INTERNAL', 'Something failed inside; the request id leads to the log', { isLogged: true });
     case 413:
-      return failure('PAYLOAD_TOO_LARGE', 'The body is larger than 1 MiB');
+      return failure('PAYLOAD_TOO_LARGE', 'The body is larger than allowed');
     case 415:
       return failure('UNSUPPORTED_MEDIA_TYPE', 'The body must be application/json');
     case 503:
@@ -76,6 +76,11 @@ export function issuesOf(
   problems: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[],
 ): readonly Issue[] {
   return problems.slice(0, issuesMax).map(({ path, message }) => ({ path: path.map(String).join('.'), message }));
+}
+
+/** The code for problems of a shape: that of a limit when all of them are about passing it, else INVALID_REQUEST. */
+export function codeOfIssues(problems: readonly object[]): ErrorCode {
+  return agreedCode(problems.map(limitCodeOf)) ?? 'INVALID_REQUEST';
 }
 
 /**

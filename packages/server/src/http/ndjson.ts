@@ -4,6 +4,8 @@ import { InlayError } from '../errors.ts';
 
 /** How long a client may take nothing of what waits for it; then it is gone, as if it had hung up. */
 const stallMsMax = 120_000;
+/** How long the last lines may take to leave once the client may not read on. */
+const lastLinesMs = 400;
 
 /**
  * A signal that aborts when the client of `reply` goes away before the reply has ended. Its reason is an expected failure:
@@ -19,18 +21,29 @@ export function disconnectSignal(reply: FastifyReply): AbortSignal {
   return controller.signal;
 }
 
+/** How lines are sent. */
+export interface NdjsonOptions {
+  /** Turns a failure after the first line into the last line; without it the reply breaks off and the failure is thrown. */
+  readonly errorLine?: (error: unknown) => object;
+  /**
+   * Aborts when the client may not read on. It is for the lines to end then, with what is to be said of it; a client that does not
+   * take that at once is cut off.
+   */
+  readonly ended?: AbortSignal;
+  /** How long a client may take nothing. */
+  readonly stallMs?: number;
+}
+
 /**
  * Sends each of `lines` as one line of JSON and ends the reply. Nothing is sent before the first line is there, so that
- * a failure up to then is thrown and becomes a normal HTTP error. After that `errorLine` turns a failure into the last
- * line; without it the reply breaks off and the failure is thrown. When the client goes away, `return()` of the iterator
+ * a failure up to then is thrown and becomes a normal HTTP error. When the client goes away, `return()` of the iterator
  * is called at once; an async generator hears it only at its next `yield`, so one that may wait long must also watch
  * {@link disconnectSignal}. A client that takes nothing for `stallMs` is gone as well. Resolves when the reply has ended or the lines have stopped.
  */
 export async function sendNdjson(
   reply: FastifyReply,
   lines: AsyncIterable<object>,
-  errorLine?: (error: unknown) => object,
-  stallMs: number = stallMsMax,
+  { errorLine, ended, stallMs = stallMsMax }: NdjsonOptions = {},
 ): Promise<void> {
   const { raw } = reply;
   const iterator = lines[Symbol.asyncIterator]();
@@ -55,7 +68,7 @@ export async function sendNdjson(
       });
     }
     while (!isGone && step.done !== true) {
-      if (!raw.write(`${JSON.stringify(step.value)}\n`)) await drained(raw, stallMs);
+      if (!raw.write(`${JSON.stringify(step.value)}\n`)) await drained(raw, stallMs, ended);
       step = await iterator.next();
     }
   } catch (error) {
@@ -73,20 +86,30 @@ export async function sendNdjson(
     raw.off('close', onClose);
   }
   raw.end();
+  if (ended?.aborted === true) cutOff(raw);
 }
 
-/** Resolves when `raw` takes more, or will never; one that is stuck for `stallMs` is closed. */
-function drained(raw: FastifyReply['raw'], stallMs: number): Promise<void> {
+/** Closes the connection unless the client takes at once what is still on its way. */
+function cutOff(raw: FastifyReply['raw']): void {
+  const timer = setTimeout(() => raw.destroy(), lastLinesMs);
+  raw.once('close', () => clearTimeout(timer));
+}
+
+/** Resolves when `raw` takes more, or will never, or `ended` aborts; one that is stuck for `stallMs` is closed. */
+function drained(raw: FastifyReply['raw'], stallMs: number, ended: AbortSignal | undefined): Promise<void> {
+  if (ended?.aborted === true) return Promise.resolve();
   return new Promise((resolve) => {
     const stalled = setTimeout(() => raw.destroy(), stallMs);
     const done = (): void => {
       clearTimeout(stalled);
       raw.off('drain', done);
       raw.off('close', done);
+      ended?.removeEventListener('abort', done);
       resolve();
     };
     raw.once('drain', done);
     raw.once('close', done);
+    ended?.addEventListener('abort', done, { once: true });
     if (raw.destroyed) done();
   });
 }

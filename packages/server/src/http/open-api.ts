@@ -1,22 +1,21 @@
 /** The description of the HTTP API: OpenAPI 3.1, made from the schemas that validate. */
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
-import { abortRequestSchema, chatRequestSchema, frameSchema } from '@inlay/contract/chat.ts';
-import { cubeSqlRequestSchema } from '@inlay/contract/data.ts';
-import { generateSessionRequestSchema } from '@inlay/contract/embed.ts';
+import { abortRequestSchema, frameSchema } from '@inlay/contract/chat.ts';
 import { errorBodySchema } from '@inlay/contract/error.ts';
+import type { Shapes } from '@inlay/contract/shapes.ts';
 import { jsonSchema } from '@inlay/contract/user.ts';
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 
 /** The settings of the plugin that makes the description. `publicUrl` undefined: addresses are relative. */
-export function openApiSettings(publicUrl: string | undefined): FastifyDynamicSwaggerOptions {
+export function openApiSettings(publicUrl: string | undefined, shapes: Shapes): FastifyDynamicSwaggerOptions {
   const schemaRegistry = z.registry<{ id: string }>();
   // It refers to itself, which only a named schema can.
   schemaRegistry.add(jsonSchema, { id: 'Json' });
   schemaRegistry.add(errorBodySchema, { id: 'Error' });
-  schemaRegistry.add(generateSessionRequestSchema, { id: 'GenerateSessionRequest' });
-  schemaRegistry.add(cubeSqlRequestSchema, { id: 'CubeSqlRequest' });
-  schemaRegistry.add(chatRequestSchema, { id: 'ChatRequest' });
+  schemaRegistry.add(shapes.embed.generateSessionRequest, { id: 'GenerateSessionRequest' });
+  schemaRegistry.add(shapes.data.cubeSqlRequest, { id: 'CubeSqlRequest' });
+  schemaRegistry.add(shapes.chat.chatRequest, { id: 'ChatRequest' });
   schemaRegistry.add(abortRequestSchema, { id: 'AbortRequest' });
   schemaRegistry.add(frameSchema, { id: 'Frame' });
   return {
@@ -53,7 +52,18 @@ export function openApiSettings(publicUrl: string | undefined): FastifyDynamicSw
         },
       },
     },
-    transform: createJsonSchemaTransform({ schemaRegistry }),
-    transformObject: createJsonSchemaTransformObject({ schemaRegistry }),
+    transform: createJsonSchemaTransform({ schemaRegistry, zodToJsonConfig }),
+    transformObject: createJsonSchemaTransformObject({ schemaRegistry, zodToJsonConfig }),
   };
 }
+
+/** The plugin looks for descriptions and limits in its own registry only; ours stand with the schemas (`describe`, `meta`). */
+const zodToJsonConfig = {
+  override({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+    Object.assign(jsonSchema, z.globalRegistry.get(zodSchema));
+    // What cannot be written as JSON Schema comes as an empty branch, which would allow anything.
+    if (jsonSchema.anyOf !== undefined) {
+      jsonSchema.anyOf = jsonSchema.anyOf.filter((branch) => Object.keys(branch).length > 0);
+    }
+  },
+};

@@ -1,5 +1,6 @@
 /** For whom a chat or data call asks: the embed token's user, or the one that `sessionSettings` describe. */
-import { type SessionSettings, sessionSettingsSchema } from '@inlay/contract/chat.ts';
+import type { SessionSettings } from '@inlay/contract/chat.ts';
+import type { Shapes } from '@inlay/contract/shapes.ts';
 import type { FastifyRequest } from 'fastify';
 import type { Kysely } from 'kysely';
 import { checkFields, userOfSessionSettings } from '../embed/session-rules.ts';
@@ -7,15 +8,19 @@ import { InlayError } from '../errors.ts';
 import type { Schema } from '../store/schema.ts';
 import { findExternalUser, findInternalUser } from '../users/find-user.ts';
 import type { Principal } from '../users/principal.ts';
-import { resolveUserAlone, type UserCall } from '../users/resolve-user.ts';
+import { resolveUser } from '../users/resolve-users.ts';
+import { tenantWide, type UserCall } from '../users/user-call.ts';
 import type { Caller } from './authenticate.ts';
-import { issuesOf } from './error-response.ts';
+import { codeOfIssues, issuesOf } from './error-response.ts';
 import { isDeeperThan, jsonDepthMax } from './json-depth.ts';
+import type { Counted, RateLimits } from './rate-limits.ts';
 
 /** What it needs of the context. */
 export interface PrincipalDependencies {
   readonly db: Kysely<Schema>;
   readonly clock: () => Date;
+  readonly shapes: Shapes;
+  readonly rateLimits: RateLimits;
   readonly config: {
     readonly externalUsersMax: number;
     readonly ephemeralUsersMax: number;
@@ -50,12 +55,13 @@ export function sessionSettingsOf(request: FastifyRequest, ofBody: unknown): unk
  * For whom the caller asks. With an API key the user of `sessionSettings` is made or changed as they say (service.md 4.3);
  * with an embed token they are ignored.
  * @throws InlayError SESSION_SETTINGS_REQUIRED when an API key gives none, so that nobody asks without a user;
- * INVALID_REQUEST, FIELD_NOT_SUPPORTED, DUPLICATE_NAME and what resolveUser throws. Issues begin with `sessionSettings.`.
+ * INVALID_REQUEST or the code of a limit, FIELD_NOT_SUPPORTED, DUPLICATE_NAME and what resolveUser throws. Issues begin with `sessionSettings.`.
+ * Also RATE_LIMITED, when the user asks more often than allowed; then nothing was written.
  * @param beforeWriting gets the id of the user as it is now, or null, and may refuse the call by throwing: then nothing was
  * written. Not called with an embed token, which writes nothing.
  */
 export async function resolvePrincipal(
-  { db, clock, config }: PrincipalDependencies,
+  { db, clock, config, shapes, rateLimits }: PrincipalDependencies,
   caller: Caller,
   sessionSettings: unknown,
   beforeWriting?: (userId: number | null) => Promise<unknown>,
@@ -66,22 +72,32 @@ export async function resolvePrincipal(
   }
   const { accountId } = caller;
   return withPathPrefix(async () => {
-    const parsed = parseSettings(sessionSettings);
+    const parsed = parseSettings(shapes, sessionSettings);
     const settings = userOfSessionSettings(parsed, config.ephemeralTtlSecondsDefault);
-    const call = { accountId, settings, now: clock(), limits: config };
-    if (beforeWriting !== undefined) await beforeWriting(await findUser(db, call));
-    const userId = await resolveUserAlone(db, call);
-    return { accountId, userId, sessionId: null, securityContext: parsed.securityContext ?? {} };
+    const call = { accountId, scope: tenantWide, definitions: null, settings, limits: config };
+    const now = clock();
+    if (beforeWriting !== undefined) await beforeWriting(await findUser(db, call, now));
+    const refusal = rateLimits.count(namedUser(accountId, settings), caller.account.limits);
+    if (refusal !== null) throw refusal;
+    const userId = await resolveUser(db, call, now);
+    return {
+      accountId,
+      userId,
+      sessionId: null,
+      apiKeyId: caller.keyId,
+      scopeId: null,
+      securityContext: parsed.securityContext ?? {},
+    };
   });
 }
 
 /**
  * For whom the caller asks, without writing anything: an abort identifies the user only (http-api.md). Null when an API
  * key names nobody, or a user who does not exist, is inactive or has expired.
- * @throws InlayError INVALID_REQUEST, FIELD_NOT_SUPPORTED or DUPLICATE_NAME when the settings are not well-formed.
+ * @throws InlayError INVALID_REQUEST, FIELD_NOT_SUPPORTED, DUPLICATE_NAME or the code of a limit when the settings are not well-formed.
  */
 export async function identifyPrincipal(
-  { db, clock, config }: PrincipalDependencies,
+  { db, clock, config, shapes }: Omit<PrincipalDependencies, 'rateLimits'>,
   caller: Caller,
   sessionSettings: unknown,
 ): Promise<Principal | null> {
@@ -89,31 +105,46 @@ export async function identifyPrincipal(
   if (sessionSettings === undefined || sessionSettings === null) return null;
   const { accountId } = caller;
   return withPathPrefix(async () => {
-    const parsed = parseSettings(sessionSettings);
+    const parsed = parseSettings(shapes, sessionSettings);
     if (parsed.externalId === undefined && parsed.internalId === undefined) return null;
     const settings = userOfSessionSettings(parsed, config.ephemeralTtlSecondsDefault);
-    const userId = await findUser(db, { accountId, settings, now: clock() });
+    const userId = await findUser(db, { accountId, settings }, clock());
     if (userId === null) return null;
-    return { accountId, userId, sessionId: null, securityContext: parsed.securityContext ?? {} };
+    return {
+      accountId,
+      userId,
+      sessionId: null,
+      apiKeyId: caller.keyId,
+      scopeId: null,
+      securityContext: parsed.securityContext ?? {},
+    };
   });
+}
+
+/** By name: at this point the user may be still to be made. */
+function namedUser(accountId: number, settings: UserCall['settings']): Counted {
+  const name = settings.kind === 'internal' ? `internal ${settings.internalId}` : `external ${settings.externalId}`;
+  return { kind: 'named-user', accountId, name };
 }
 
 /** The user whom the settings name, as they are now; null when there is none. */
 function findUser(
   db: Kysely<Schema>,
-  { accountId, settings, now }: Pick<UserCall, 'accountId' | 'settings' | 'now'>,
+  { accountId, settings }: Pick<UserCall, 'accountId' | 'settings'>,
+  now: Date,
 ): Promise<number | null> {
   return settings.kind === 'internal'
     ? findInternalUser(db, accountId, settings.internalId)
     : findExternalUser(db, accountId, settings.externalId, now);
 }
 
-function parseSettings(sessionSettings: unknown): SessionSettings {
+function parseSettings(shapes: Shapes, sessionSettings: unknown): SessionSettings {
   checkFields('session-settings', sessionSettings);
-  const parsed = sessionSettingsSchema.safeParse(sessionSettings);
+  const parsed = shapes.chat.sessionSettings.safeParse(sessionSettings);
   if (parsed.success) return parsed.data;
-  throw new InlayError('INVALID_REQUEST', 'sessionSettings do not have the required shape', {
-    issues: issuesOf(parsed.error.issues),
+  const { issues } = parsed.error;
+  throw new InlayError(codeOfIssues(issues), 'sessionSettings do not have the required shape', {
+    issues: issuesOf(issues),
   });
 }
 

@@ -25,7 +25,7 @@ const errorMeanings = {
   403: 'The credential is valid, but not allowed to do this.',
   404: 'No such path, or what the request names does not exist for this credential.',
   409: 'In conflict with what is going on.',
-  413: 'The body is larger than 1 MiB.',
+  413: 'The body is larger than allowed.',
   415: 'The body is not application/json.',
   429: 'A limit is reached.',
   500: 'Something failed inside; the request id leads to the log.',
@@ -54,6 +54,7 @@ export function securityOf(credential: CredentialRequirement | 'embed-token'): R
     case 'none':
       return [];
     case 'api-key':
+    case 'admin-key':
       return [{ apiKey: [] }];
     case 'embed-token':
       return embedToken;

@@ -2,69 +2,65 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import {
-  attributeTypeSchema,
-  attributeValueSchema,
-  emailSchema,
-  internalIdSchema,
-  nameSchema,
-} from '@inlay/contract/user.ts';
+  accountLimitsSchema,
+  accountNameSchema,
+  allowedOriginsSchema,
+  frameAncestorsSchema,
+  planSchema,
+} from '@inlay/contract/admin/account.ts';
+import { jsonIdSchema } from '@inlay/contract/page.ts';
+import type { UserShapes } from '@inlay/contract/user.ts';
 import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { ConfigError } from '../config.ts';
 import { reasonOf } from '../errors.ts';
-import { idMax } from '../store/id.ts';
+import { problemOfDefault } from '../users/default-value.ts';
 
 const fileBytesMax = 1_048_576;
 const itemsMax = 500;
 
-const idSchema = z.int().min(1).max(idMax);
-const textSchema = z.string().min(1).max(4096);
-const pathSchema = textSchema.refine((path) => !path.includes('\0'), 'must not contain NUL');
+const pathSchema = z
+  .string()
+  .min(1)
+  .max(4096)
+  .refine((path) => !path.includes('\0'), 'must not contain NUL');
 const list = <T extends z.ZodType>(item: T) => z.array(item).max(itemsMax).default([]);
 
-const accountSchema = z.strictObject({
-  /** Part of the chat address. */
-  name: z
-    .string()
-    .regex(
-      /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}$/,
-      'must be 1 to 63 letters, digits, - and _, beginning with a letter or digit',
+/** The shape of a file, in which names, texts and values have the limits of `user`. */
+function installationShape(user: UserShapes) {
+  const { name, internalId, email, attributeValue, userAttributeDefinition, groupDefinition } = user;
+  const account = z.strictObject({
+    name: accountNameSchema,
+    plan: planSchema,
+    useCreatorMode: z.boolean().default(false),
+    allowedOrigins: allowedOriginsSchema.optional(),
+    frameAncestors: frameAncestorsSchema.optional(),
+    limits: z.strictObject(accountLimitsSchema.shape).partial().optional(),
+    userAttributes: list(z.strictObject(userAttributeDefinition.shape)),
+    groups: list(z.strictObject(groupDefinition.shape)),
+    internalUsers: list(
+      z.strictObject({
+        username: internalId.refine((text) => text === text.trim(), 'must not begin or end with white space'),
+        email,
+        groups: z.array(name).max(itemsMax).optional(),
+        userAttributes: list(z.strictObject({ name, value: attributeValue })),
+      }),
     ),
-  plan: z.enum(['starter', 'premium', 'enterprise']),
-  useCreatorMode: z.boolean().default(false),
-  userAttributes: list(
-    z.strictObject({
-      name: nameSchema,
-      type: attributeTypeSchema,
-      displayName: textSchema.optional(),
-      defaultValue: z.string().max(4096).optional(),
-      description: textSchema.optional(),
-    }),
-  ),
-  groups: list(z.strictObject({ name: nameSchema, description: textSchema.optional() })),
-  internalUsers: list(
-    z.strictObject({
-      username: internalIdSchema.refine((name) => name === name.trim(), 'must not begin or end with white space'),
-      email: emailSchema,
-      groups: z.array(nameSchema).max(itemsMax).optional(),
-      userAttributes: list(z.strictObject({ name: nameSchema, value: attributeValueSchema })),
-    }),
-  ),
-  deployments: list(
-    z.strictObject({
-      id: idSchema,
-      name: nameSchema,
-      model: pathSchema,
-      warehouse: z.strictObject({ type: z.literal('duckdb'), folder: pathSchema }),
-    }),
-  ),
-  agents: list(z.strictObject({ id: idSchema, deployment: idSchema, name: nameSchema })),
-});
+    deployments: list(
+      z.strictObject({
+        id: jsonIdSchema,
+        name,
+        model: pathSchema,
+        warehouse: z.strictObject({ type: z.literal('duckdb'), folder: pathSchema }),
+      }),
+    ),
+    agents: list(z.strictObject({ id: jsonIdSchema, deployment: jsonIdSchema, name })),
+  });
+  return z.strictObject({ accounts: z.array(account).min(1).max(itemsMax) });
+}
 
-const installationSchema = z.strictObject({ accounts: z.array(accountSchema).min(1).max(itemsMax) });
-
-/** A read installation: absolute paths, no name twice where it must be unique. */
-export type Installation = z.infer<typeof installationSchema>;
+/** A read installation: absolute paths, no name twice where it must be unique, defaults that fit their type. */
+export type Installation = z.infer<ReturnType<typeof installationShape>>;
 /** One account of an installation. */
 export type InstallationAccount = Installation['accounts'][number];
 
@@ -74,9 +70,13 @@ type Problem = { readonly place: Place; readonly message: string };
 /**
  * Reads and checks an installation file. Relative paths count from the file; `${dataDir}` at the beginning of a warehouse
  * folder stands for the data folder.
+ * @param options.user the shapes under the limits of the process.
  * @throws ConfigError with one line per problem: file, line, column, path and what is wrong.
  */
-export async function readInstallation(file: string, dataFolder: string): Promise<Installation> {
+export async function readInstallation(
+  file: string,
+  { dataFolder, user }: { readonly dataFolder: string; readonly user: UserShapes },
+): Promise<Installation> {
   const text = await readText(file);
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
@@ -92,9 +92,9 @@ export async function readInstallation(file: string, dataFolder: string): Promis
     throw new ConfigError(problems.map((problem) => `${file}:${describe(document, lines, problem)}`));
   };
 
-  const parsed = installationSchema.safeParse(toPlain(document, file));
+  const parsed = installationShape(user).safeParse(toPlain(document, file));
   if (!parsed.success) return fail(parsed.error.issues.flatMap(toProblems));
-  const problems = [...findDuplicates(parsed.data)];
+  const problems = [...findDuplicates(parsed.data), ...findWrongDefaults(parsed.data, user)];
   const folder = dirname(resolve(file));
   const accounts: InstallationAccount[] = [];
   for (const [index, account] of parsed.data.accounts.entries()) {
@@ -216,6 +216,17 @@ function* findDuplicates(installation: Installation): Generator<Problem> {
         return names;
       }),
     );
+  }
+}
+
+/** Defaults of attributes that do not stand for a value of their type. */
+function* findWrongDefaults({ accounts }: Installation, { attributeValue }: UserShapes): Generator<Problem> {
+  for (const [index, account] of accounts.entries()) {
+    for (const [number, { type, defaultValue }] of account.userAttributes.entries()) {
+      const problem = defaultValue === undefined ? null : problemOfDefault(type, defaultValue, attributeValue);
+      if (problem === null) continue;
+      yield { place: ['accounts', index, 'userAttributes', number, 'defaultValue'], message: problem.message };
+    }
   }
 }
 

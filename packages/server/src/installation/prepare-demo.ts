@@ -1,13 +1,17 @@
 /** The demo as it is at every start: its data, its installation, its API key. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { defaultLimits } from '@inlay/contract/limits.ts';
+import { userShapes } from '@inlay/contract/user.ts';
 import type { Kysely } from 'kysely';
+import { newApiKey } from '../admin/make-api-key.ts';
 import type { Config } from '../config.ts';
+import { server } from '../store/audit-log.ts';
 import { makeDataFolder, readOrCreateSecretFile } from '../store/data-folder.ts';
 import type { Schema } from '../store/schema.ts';
-import { newApiKey, setDemoKey } from './api-keys.ts';
 import { applyInstallation } from './apply-installation.ts';
 import { ensureDemoData } from './demo.ts';
+import { setDemoKey } from './demo-key.ts';
 import { readInstallation } from './installation-file.ts';
 
 const storefront = fileURLToPath(new URL('../../../../examples/storefront/', import.meta.url));
@@ -37,8 +41,10 @@ export async function applyDemo(
   { db, clock }: { readonly db: Kysely<Schema>; readonly clock: () => Date },
   { dataFolder, apiKey }: Pick<Config, 'dataFolder' | 'apiKey'>,
 ): Promise<Demo> {
-  const installation = await readInstallation(join(storefront, 'inlay.yml'), dataFolder);
-  const { accountIds } = await applyInstallation(db, installation);
+  // A file of ours: whatever limits the operator sets for others, the demo starts.
+  const user = userShapes(defaultLimits);
+  const installation = await readInstallation(join(storefront, 'inlay.yml'), { dataFolder, user });
+  const { accountIds } = await applyInstallation(db, installation, { actor: server, now: clock() });
   const keyFile = join(dataFolder, 'api-key');
   const key = apiKey ?? (await readOrCreateSecretFile(keyFile, newApiKey));
   const accountId = accountIds.get('demo');

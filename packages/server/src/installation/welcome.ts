@@ -14,7 +14,8 @@ export function welcomeText(start: {
   const { publicUrl, demo, hasApiKey } = start;
   const lines = ['', `Inlay listens on ${publicUrl}`];
   if (demo === null) {
-    if (!hasApiKey) lines.push('There is no API key yet. Make one: npm run inlay -- keys create --account <name>');
+    if (!hasApiKey)
+      lines.push('There is no API key yet. Make one: npm run inlay -- keys create --direct --account <name>');
     return `${lines.join('\n')}\n\n`;
   }
 

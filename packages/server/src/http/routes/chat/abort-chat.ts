@@ -9,7 +9,7 @@ import { type App, errorReplies } from '../../route.ts';
 
 /** POST …/chat/stream-chat-state/abort (service.md 4.4) and …/chat/abort (chat-stream.md): stops what the agent does. */
 export function abortChatRoute(app: App, context: Context): void {
-  const { db, clock, config, runs } = context;
+  const { db, clock, config, runs, shapes } = context;
   const access = createAgentAccess(context);
   for (const [index, path] of [...chatPaths('stream-chat-state/abort'), ...chatPaths('abort')].entries()) {
     app.post(
@@ -32,9 +32,9 @@ export function abortChatRoute(app: App, context: Context): void {
       },
       async (request, reply) => {
         const settings = sessionSettingsOf(request, request.body.sessionSettings);
-        const principal = await identifyPrincipal({ db, clock, config }, requireCaller(request), settings);
+        const principal = await identifyPrincipal({ db, clock, config, shapes }, requireCaller(request), settings);
         const agent = access.agentOf(request);
-        await abortChat({ db, runs }, { agent, userId: principal?.userId ?? null, chatId: request.body.chatId });
+        await abortChat({ db, runs }, { agent, asker: principal, chatId: request.body.chatId });
         return reply.code(204).send(null);
       },
     );

@@ -1,4 +1,4 @@
-import { cubeSqlLineSchema, cubeSqlRequestSchema } from '@inlay/contract/data.ts';
+import { cubeSqlLineSchema } from '@inlay/contract/data.ts';
 import { z } from 'zod';
 import type { Context } from '../../../context.ts';
 import { InlayError } from '../../../errors.ts';
@@ -15,7 +15,7 @@ import { type App, errorReplies } from '../../route.ts';
 
 /** POST /api/v1/deployments/{deploymentId}/cubesql: the rows of a semantic query, as the caller's user (http-api.md). */
 export function cubeSqlRoute(app: App, context: Context): void {
-  const { db, clock, config, deployments, log } = context;
+  const { db, clock, config, deployments, log, shapes, rateLimits, telemetry, watches } = context;
   const { queryTimeoutMs } = config;
   const places = createPlaces(config.dataRepliesPerUserMax);
   app.post(
@@ -30,7 +30,7 @@ export function cubeSqlRoute(app: App, context: Context): void {
         description:
           'With an API key, `sessionSettings` in the body or base64url JSON in the header `X-Inlay-Session-Settings` name the user.',
         params: z.object({ deploymentId: z.coerce.number().int() }),
-        body: cubeSqlRequestSchema,
+        body: shapes.data.cubeSqlRequest,
         response: {
           200: {
             description: 'Lines of JSON. A failure after the first one is a line with `error`.',
@@ -45,11 +45,13 @@ export function cubeSqlRoute(app: App, context: Context): void {
       requireUtc(request.body.timezone);
       requireDefaultBranch({ activeBranchName: request.body.branch }, caller);
       const settings = sessionSettingsOf(request, request.body.sessionSettings);
-      const principal = await resolvePrincipal({ db, clock, config }, caller, settings);
-      const signal = disconnectSignal(reply);
+      const principal = await resolvePrincipal({ db, clock, config, shapes, rateLimits }, caller, settings);
+      using watch = watches.watch(principal);
+      const { signal: ended } = watch;
+      const signal = AbortSignal.any([disconnectSignal(reply), ended]);
       using _place = await places.enter(principal.userId, { signal, timeoutMs: queryTimeoutMs });
       const result = await runQuery(
-        { db, clock, deployments, queryTimeoutMs },
+        { db, clock, deployments, queryTimeoutMs, sqlLimits: config, telemetry },
         {
           principal,
           deploymentId: request.params.deploymentId,
@@ -57,11 +59,12 @@ export function cubeSqlRoute(app: App, context: Context): void {
           signal,
         },
       );
-      await sendNdjson(reply, linesOf(result), (error) => {
+      const errorLine = (error: unknown) => {
         const failure = failureOf(error);
         if (failure.isLogged) log.error({ err: error, requestId: request.id }, 'result broke off');
         return { error: failure.message };
-      });
+      };
+      await sendNdjson(reply, linesOf(result, ended), { errorLine, ended });
       return reply;
     },
   );
@@ -77,11 +80,15 @@ function requireUtc(timezone: string | undefined): void {
   throw new InlayError('FIELD_NOT_SUPPORTED', message, { issues: [{ path: 'timezone', message }] });
 }
 
-/** The schema, then at least one chunk of rows. */
-async function* linesOf(result: WarehouseResult): AsyncGenerator<z.infer<typeof cubeSqlLineSchema>> {
+/** The schema, then at least one chunk of rows. @throws the reason of `ended` as soon as the user may not read on. */
+async function* linesOf(
+  result: WarehouseResult,
+  ended: AbortSignal,
+): AsyncGenerator<z.infer<typeof cubeSqlLineSchema>> {
   yield { schema: [...result.columns] };
   let hasRows = false;
   for await (const data of result.rows()) {
+    ended.throwIfAborted();
     hasRows = true;
     yield { data };
   }

@@ -1,12 +1,12 @@
-import { generateSessionReplySchema, generateSessionRequestSchema } from '@inlay/contract/embed.ts';
+import { generateSessionReplySchema } from '@inlay/contract/embed.ts';
 import type { Context } from '../../../context.ts';
 import { generateSession } from '../../../embed/generate-session.ts';
-import { checkFields } from '../../../embed/session-rules.ts';
+import { checkFields, sessionCallOf } from '../../../embed/session-rules.ts';
 import { requireApiKey } from '../../authenticate.ts';
 import { type App, errorReplies } from '../../route.ts';
 
 /** POST /api/v1/embed/generate-session: a session for one user (service.md 4.1). */
-export function generateSessionRoute(app: App, { db, clock, config }: Context): void {
+export function generateSessionRoute(app: App, { minter, config, shapes }: Context): void {
   app.post(
     '/api/v1/embed/generate-session',
     {
@@ -15,23 +15,21 @@ export function generateSessionRoute(app: App, { db, clock, config }: Context): 
         operationId: 'generateSession',
         tags: ['embed'],
         summary: 'Mint a session for an external user, who is made or changed, or for an internal one',
-        body: generateSessionRequestSchema,
-        response: { 200: generateSessionReplySchema, ...errorReplies(400, 401, 403, 404, 413, 415, 429, 500) },
+        body: shapes.embed.generateSessionRequest,
+        response: {
+          200: generateSessionReplySchema,
+          ...errorReplies(400, 401, 403, 404, 409, 413, 415, 429, 500, 503),
+        },
       },
       // Before validation, which drops the fields that it does not know.
       preValidation: async (request) => checkFields('generate-session', request.body),
     },
     async (request) =>
       generateSession(
-        {
-          db,
-          clock,
-          limits: config,
-          sessionExchangeMs: config.sessionExchangeMs,
-          sessionLifetimeMs: config.sessionLifetimeMs,
-        },
+        minter,
         requireApiKey(request),
-        request.body,
+        sessionCallOf(request.body, { shapes, ephemeralTtlSecondsDefault: config.ephemeralTtlSecondsDefault }),
+        request.ip,
       ),
   );
 }

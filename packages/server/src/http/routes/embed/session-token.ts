@@ -2,7 +2,7 @@ import { sessionTokenReplySchema, sessionTokenRequestSchema } from '@inlay/contr
 import type { Context } from '../../../context.ts';
 import { redeemSession, renewToken } from '../../../embed/redeem-session.ts';
 import { InlayError } from '../../../errors.ts';
-import { authenticate, authenticationOf } from '../../authenticate.ts';
+import { authenticate } from '../../authenticate.ts';
 import { type App, errorReplies, securityOf } from '../../route.ts';
 
 /**
@@ -10,13 +10,12 @@ import { type App, errorReplies, securityOf } from '../../route.ts';
  * session (http-api.md). The credential is in the body or the header, so that the route itself looks at it.
  */
 export function sessionTokenRoute(app: App, context: Context): void {
-  const { db, clock, config } = context;
-  const authentication = authenticationOf(context);
-  const tokens = { db, clock, key: authentication.embedTokenKey, tokenLifetimeMs: config.tokenLifetimeMs };
+  const { db, clock, config, tokenKeys } = context;
+  const tokens = { db, clock, tokenKeys, tokenLifetimeMs: config.tokenLifetimeMs };
   app.post(
     '/api/v1/embed/session/token',
     {
-      config: { credential: 'none' },
+      config: { credential: 'none', isForPages: true },
       schema: {
         operationId: 'exchangeSession',
         tags: ['embed'],
@@ -29,7 +28,7 @@ export function sessionTokenRoute(app: App, context: Context): void {
     async (request, reply) => {
       reply.header('cache-control', 'no-store');
       if (request.body) return redeemSession(tokens, request.body.sessionId);
-      const caller = await authenticate(authentication, request.headers.authorization);
+      const caller = await authenticate(context, request.headers.authorization);
       if (caller.kind !== 'embed-token') {
         throw new InlayError('UNAUTHENTICATED', 'A sessionId in the body or an embed token is required');
       }
