@@ -1,32 +1,58 @@
 /** What the server consists of while it runs. The only place where things are built and put together. */
 import { join } from 'node:path';
+import { createOperations, type Operations } from '@inlay/contract/admin/operations.ts';
+import { createShapes, type Shapes } from '@inlay/contract/shapes.ts';
 import type { Kysely } from 'kysely';
 import { createAgent } from './agent/create-agent.ts';
 import { createBuiltinAnalyst } from './agent/language-models/builtin-analyst.ts';
 import type { LanguageModel } from './agent/language-models/language-model.ts';
 import { createRuns, type Runs } from './chat/runs.ts';
 import type { Config } from './config.ts';
+import { deriveEmbedTokenKeys, type EmbedTokenKeys } from './embed/embed-token.ts';
+import { createSessionMinter, type SessionMinter } from './embed/session-minter.ts';
+import { type ApiKeyLookup, createApiKeyLookup } from './http/api-key-lookup.ts';
+import { createRateLimits, type RateLimits } from './http/rate-limits.ts';
 import { type Log, openLog } from './log.ts';
 import { type Deployments, openDeployments } from './query/deployments.ts';
+import { type Changes, noChanges } from './store/changes.ts';
 import { makeDataFolder, readOrCreateSecretFile } from './store/data-folder.ts';
-import { openDatabase } from './store/database.ts';
+import { openStore } from './store/database.ts';
+import { createNode, type Node } from './store/node.ts';
 import type { Schema } from './store/schema.ts';
 import { newSecret } from './store/secret.ts';
+import { traceStatements } from './store/trace-statements.ts';
+import { openTelemetry } from './telemetry/open-telemetry.ts';
+import type { Telemetry } from './telemetry/telemetry.ts';
+import { createPrincipalWatches, type PrincipalWatches } from './users/principal-watch.ts';
 
 /** The parts of a running server. Disposing closes each once, the last built first; runs that go on are stopped. */
 export interface Context extends AsyncDisposable {
   readonly config: Config;
+  /** The shapes of requests under the limits of this process. */
+  readonly shapes: Shapes;
+  /** The operations of the management API, under the same limits. */
+  readonly operations: Operations;
   readonly log: Log;
   readonly db: Kysely<Schema>;
+  readonly changes: Changes;
   readonly clock: () => Date;
+  readonly apiKeys: ApiKeyLookup;
+  readonly tokenKeys: EmbedTokenKeys;
+  readonly watches: PrincipalWatches;
+  readonly node: Node;
   readonly deployments: Deployments;
+  readonly minter: SessionMinter;
   readonly runs: Runs;
-  /** At least 32 characters; what is signed with it is valid for every process that has it. */
-  readonly signingSecret: string;
+  readonly rateLimits: RateLimits;
+  readonly telemetry: Telemetry;
+  /** Aborted when the server is told to stop: from then on it says that it is not ready. */
+  readonly draining: AbortController;
 }
 
-/** Parts that tests bring along. They stay open when the context is disposed. */
-export type Overrides = Partial<Pick<Context, 'log' | 'db' | 'clock'>> & { readonly languageModel?: LanguageModel };
+/** Parts that tests bring along. They stay open when the context is disposed. Without `changes` a `db` hears of none. */
+export type Overrides = Partial<Pick<Context, 'log' | 'db' | 'changes' | 'clock'>> & {
+  readonly languageModel?: LanguageModel;
+};
 
 /**
  * Builds the parts. With the embedded store, hold the lock of the data folder. The store is not migrated yet.
@@ -36,42 +62,73 @@ export async function openContext(config: Config, overrides: Overrides = {}): Pr
   await using building = new AsyncDisposableStack();
   const log = overrides.log ?? openLog();
   const clock = overrides.clock ?? (() => new Date());
-  const signingSecret = await readSigningSecret(config);
-  const db =
-    overrides.db ??
-    building.adopt(
-      await openDatabase(config.store, (err) => log.warn({ err }, 'a connection to the store was lost')),
-      (database) => database.destroy(),
-    );
-  const deployments = building.use(openDeployments({ db, log }));
-  const { queryTimeoutMs, brand, runsPerUserMax, runsMax } = config;
+  const telemetry = await openTelemetry(config, log);
+  building.defer(() => telemetry.traces.close());
+  const tokenKeys = deriveEmbedTokenKeys(await readSigningSecrets(config));
+  const { db, changes, connections } =
+    overrides.db === undefined
+      ? building.use(
+          await openStore(
+            config.store,
+            (err) => log.warn({ err }, 'a connection to the store was lost'),
+            traceStatements(telemetry.traces),
+          ),
+        )
+      : { db: overrides.db, changes: overrides.changes ?? noChanges, connections: () => null };
+  telemetry.metrics.watch({
+    storeConnections: connections,
+    changesLagSeconds: () => (performance.now() - changes.heardUntil()) / 1000,
+  });
+  const apiKeys = building.use(createApiKeyLookup({ db, changes }));
+  const watches = building.use(createPrincipalWatches({ db, changes, clock, log }));
+  const node = building.use(createNode({ db, log }));
+  const deployments = building.use(openDeployments({ db, log, changes }));
+  const { queryTimeoutMs, brand, runsPerUserMax, runsMax, sessionExchangeMs, sessionLifetimeMs } = config;
+  const minter = building.use(
+    createSessionMinter({ db, clock, limits: config, sessionExchangeMs, sessionLifetimeMs, telemetry }),
+  );
   const runAgent = createAgent(
     {
-      query: { db, deployments, clock, queryTimeoutMs },
+      query: { db, deployments, clock, queryTimeoutMs, sqlLimits: config, telemetry },
       languageModel: overrides.languageModel ?? createBuiltinAnalyst(),
       log,
     },
     config,
   );
-  const runs = building.adopt(createRuns({ db, clock, log, brand, runAgent, runsPerUserMax, runsMax }), (open) =>
-    open.close(0),
+  const runs = building.adopt(
+    createRuns({ db, clock, log, brand, runAgent, runsPerUserMax, runsMax, changes, watches, nodeId: node.id }),
+    (open) => open.close(0),
   );
+  const shapes = createShapes(config);
   const parts = building.move();
   return {
     config,
+    shapes,
+    operations: createOperations(shapes.user),
+    rateLimits: createRateLimits(config, () => performance.now()),
+    telemetry,
+    draining: new AbortController(),
     log,
     db,
+    changes,
     clock,
+    apiKeys,
+    tokenKeys,
+    watches,
+    node,
     deployments,
+    minter,
     runs,
-    signingSecret,
     [Symbol.asyncDispose]: () => parts.disposeAsync(),
   };
 }
 
-/** The signing secret: INLAY_SECRET, or one that is made once and kept in the data folder. */
-async function readSigningSecret({ secret, dataFolder }: Config): Promise<string> {
-  if (secret !== undefined) return secret;
+/** The signing secrets: those of the settings, or one that is made once and kept in the data folder. */
+async function readSigningSecrets({
+  secrets: [first, ...others],
+  dataFolder,
+}: Config): Promise<readonly [string, ...string[]]> {
+  if (first !== undefined) return [first, ...others];
   await makeDataFolder(dataFolder);
-  return readOrCreateSecretFile(join(dataFolder, 'signing-secret'), () => newSecret(''));
+  return [await readOrCreateSecretFile(join(dataFolder, 'signing-secret'), () => newSecret(''))];
 }

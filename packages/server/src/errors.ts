@@ -1,5 +1,4 @@
 import type { ErrorCode, Issue } from '@inlay/contract/error.ts';
-import { errorCodes } from '@inlay/contract/error.ts';
 
 /** What something thrown says of itself: for the operator, never for a client. */
 export function reasonOf(error: unknown): string {
@@ -19,7 +18,6 @@ export function codeOf(error: unknown): unknown {
  */
 export class InlayError extends Error {
   readonly code: ErrorCode;
-  readonly statusCode: number;
   readonly issues: readonly Issue[] | undefined;
   readonly hint: string;
   /** Seconds after which trying again makes sense; becomes `Retry-After`. */
@@ -33,7 +31,6 @@ export class InlayError extends Error {
     super(message, { cause: more.cause });
     this.name = 'InlayError';
     this.code = code;
-    this.statusCode = errorCodes[code][0];
     this.issues = more.issues;
     this.hint = more.hint ?? '';
     this.retryAfterSeconds = more.retryAfterSeconds;

@@ -1,4 +1,5 @@
 /** The server's process: settings, lock, parts, tables, demo, listening; and on a signal the same way back. */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Runs } from './chat/runs.ts';
 import { type Config, ConfigError, failureLines, publicUrlOf, readConfig } from './config.ts';
 import { codeOf } from './errors.ts';
@@ -10,9 +11,9 @@ const drainMs = 10_000;
 /** Thereafter, how long the last lines of a stream may take, and the whole rest. */
 const flushMs = 1_000;
 const exitMs = 5_000;
-const sweepMs = 100;
-/** How long users who have ended may lie in the store, where nothing reaches them. */
-const removeExpiredMs = 60_000;
+const closeIdleEveryMs = 100;
+/** How long what has ended may lie in the store, where nothing reaches them. */
+const sweepEveryMs = 60_000;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -28,8 +29,8 @@ async function serve(config: Config): Promise<void> {
     { openContext },
     { buildApp },
     { migrate },
-    { closeInterruptedRuns },
-    { removeExpiredUsers },
+    { keepNode },
+    { startSweeper },
     { hasApiKey },
     { applyDemo, makeDemoData },
     { welcomeText },
@@ -37,9 +38,9 @@ async function serve(config: Config): Promise<void> {
     import('./context.ts'),
     import('./http/app.ts'),
     import('./store/migrate.ts'),
-    import('./chat/thread-store.ts'),
-    import('./users/remove-expired-users.ts'),
-    import('./installation/api-keys.ts'),
+    import('./chat/keep-node.ts'),
+    import('./store/sweeper.ts'),
+    import('./admin/make-api-key.ts'),
     import('./installation/prepare-demo.ts'),
     import('./installation/welcome.ts'),
   ]);
@@ -47,10 +48,10 @@ async function serve(config: Config): Promise<void> {
   const demoData = config.isDemo ? makeDemoData(config, say) : Promise.resolve();
   demoData.catch(() => undefined);
   const context = stack.use(await openContext(config));
-  const { db, clock, log, runs } = context;
-  await migrate(db);
-  // Right as long as one server at a time uses a store.
-  await closeInterruptedRuns(db, clock());
+  const { db, clock, log, runs, telemetry } = context;
+  await migrate(db, { onWait: (what) => log.info({ waitsFor: what }, 'the store is being brought up to date') });
+  // Who holds the lock of the data folder has the store alone.
+  stack.use(await keepNode({ db, clock, log, node: context.node, runs, isAlone: config.store.kind === 'embedded' }));
   await demoData;
   const demo = config.isDemo ? await applyDemo(context, config) : null;
   if (demo === null && config.apiKey !== undefined) say('INLAY_API_KEY has no effect: the demo is off.');
@@ -59,13 +60,22 @@ async function serve(config: Config): Promise<void> {
   stack.defer(() => app.close());
   const stopped = nextSignal();
   const port = await listen(app, config);
-  const removal = setInterval(() => {
-    removeExpiredUsers(db, clock()).catch((err) => log.error({ err }, 'expired users could not be removed'));
-  }, removeExpiredMs);
-  stack.defer(() => clearInterval(removal));
+  if (config.metrics !== undefined) {
+    const { host, port: asked } = config.metrics;
+    const { openMetricsServer } = await import('./http/metrics-server.ts');
+    const opening = openMetricsServer(telemetry.metrics, config.metrics);
+    const metrics = stack.use(
+      await opening.catch((error: unknown) => refuseAddress(error, 'INLAY_METRICS_', host, asked)),
+    );
+    log.info({ host, port: metrics.port }, 'metrics are at /metrics');
+  }
+  stack.use(startSweeper({ db, clock, log, metrics: telemetry.metrics, settings: config }, sweepEveryMs));
   process.stdout.write(welcomeText({ publicUrl: publicUrlOf(config, port), demo, hasApiKey: await hasApiKey(db) }));
 
   log.info({ signal: await stopped }, 'stopping');
+  context.draining.abort();
+  // A load balancer asks /readyz now and then, and sends requests until it has heard.
+  if (config.drainDelayMs > 0) await pause(config.drainDelayMs);
   await drain(app, runs);
 }
 
@@ -73,13 +83,13 @@ async function serve(config: Config): Promise<void> {
 async function drain(app: App, runs: Runs): Promise<void> {
   const closing = app.close();
   // A connection that is kept alive becomes idle when its last request ends, and nobody else closes it then.
-  const sweep = setInterval(() => app.server.closeIdleConnections(), sweepMs);
+  const idle = setInterval(() => app.server.closeIdleConnections(), closeIdleEveryMs);
   const force = setTimeout(() => app.server.closeAllConnections(), drainMs + flushMs);
   setTimeout(() => process.exit(1), drainMs + exitMs).unref();
   // The stream of an answer ends with its run.
   await runs.close(drainMs);
   await closing;
-  clearInterval(sweep);
+  clearInterval(idle);
   clearTimeout(force);
 }
 
@@ -88,17 +98,22 @@ async function listen(app: App, { host, port }: Config): Promise<number> {
   try {
     await app.listen({ host, port });
   } catch (error) {
-    const code = String(codeOf(error));
-    const reason: Readonly<Record<string, string>> = {
-      EADDRINUSE: `Port ${port} on ${host} is taken. Stop what uses it, or set PORT to another.`,
-      EACCES: `This user may not listen on port ${port}. Set PORT to one above 1023.`,
-      EADDRNOTAVAIL: `This machine has no address ${host}. Set HOST to one that it has.`,
-      ENOTFOUND: `This machine has no address ${host}. Set HOST to one that it has.`,
-    };
-    throw reason[code] === undefined ? error : new ConfigError([reason[code]]);
+    refuseAddress(error, '', host, port);
   }
   const address = app.server.address();
   return address === null || typeof address === 'string' ? port : address.port;
+}
+
+/** Says what to do about an address that the system does not give. `prefix` of the variables PORT and HOST. */
+function refuseAddress(error: unknown, prefix: string, host: string, port: number): never {
+  const code = String(codeOf(error));
+  const reason: Readonly<Record<string, string>> = {
+    EADDRINUSE: `Port ${port} on ${host} is taken. Stop what uses it, or set ${prefix}PORT to another.`,
+    EACCES: `This user may not listen on port ${port}. Set ${prefix}PORT to one above 1023.`,
+    EADDRNOTAVAIL: `This machine has no address ${host}. Set ${prefix}HOST to one that it has.`,
+    ENOTFOUND: `This machine has no address ${host}. Set ${prefix}HOST to one that it has.`,
+  };
+  throw reason[code] === undefined ? error : new ConfigError([reason[code]]);
 }
 
 /** Resolves with the first signal to stop; a second one ends the process at once. */

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AnalystContext } from '@inlay/analyst/analyst.ts';
 import { InlayError } from '../errors.ts';
+import { noTraces, type Traces } from '../telemetry/telemetry.ts';
 import type { Principal } from '../users/principal.ts';
 import type { AgentEvent } from './events.ts';
 import type { ConversationMessage, LanguageModel } from './language-models/language-model.ts';
@@ -41,6 +42,8 @@ export interface AgentDependencies {
   readonly ground: (question: GroundQuestion) => Promise<AnalystContext>;
   readonly limits: AgentLimits;
   readonly log: { error(fields: object, message: string): void };
+  /** Left out: nobody is told. */
+  readonly traces?: Traces;
 }
 
 /** Whose question it is and what was said. */
@@ -79,7 +82,7 @@ export async function* runAgent(dependencies: AgentDependencies, input: AgentInp
   const progress = startProgress(input.resultIds);
   const stop = new AbortController();
   const deadline = setTimeout(
-    () => stop.abort(new InlayError('RUN_LIMIT', 'The answer took longer than a run may take.')),
+    () => stop.abort(new InlayError('RUN_TIMEOUT', 'The answer took longer than a run may take.')),
     dependencies.limits.runMs,
   );
   const signal = AbortSignal.any([input.signal, stop.signal]);
@@ -124,7 +127,7 @@ async function* converse(
     for (const call of toolCalls) {
       signal.throwIfAborted();
       if (++progress.toolCalls > limits.agentToolCallsMax) {
-        throw new InlayError('RUN_LIMIT', 'The answer took more tool calls than a run may make.');
+        throw new InlayError('TOO_MANY_TOOL_CALLS', 'The answer took more tool calls than a run may make.');
       }
       const answer = yield* callTool(
         dependencies,
@@ -140,7 +143,7 @@ async function* converse(
       failures.add(attempt);
     }
   }
-  throw new InlayError('RUN_LIMIT', 'The answer took more turns than a run may take.');
+  throw new InlayError('TOO_MANY_TURNS', 'The answer took more turns than a run may take.');
 }
 
 /** One turn: the text as it comes, and the tool calls that it asks for. */
@@ -165,7 +168,7 @@ async function* streamTurn(
     } else if (event.type === 'tool-call') {
       yield* closeText(progress);
       if (toolCalls.length >= limits.agentToolCallsMax) {
-        throw new InlayError('RUN_LIMIT', 'The answer took more tool calls than a run may make.');
+        throw new InlayError('TOO_MANY_TOOL_CALLS', 'The answer took more tool calls than a run may make.');
       }
       toolCalls.push({ id: event.id, name: storable(event.name).slice(0, 128), input: event.input });
     } else {
@@ -186,7 +189,7 @@ async function* callTool(
   progress: Progress,
   requestId: string,
 ): AsyncGenerator<AgentEvent, ToolAnswer> {
-  const { tools, log } = dependencies;
+  const { tools, log, traces = noTraces } = dependencies;
   const tool = tools.find(({ name }) => name === call.name);
   const prepared =
     tool?.prepare(call.input, context) ??
@@ -202,7 +205,16 @@ async function* callTool(
   let answer: ToolAnswer;
   try {
     answer = {
-      result: JSON.stringify(countOutcome(progress, await settleUntil(prepared.run(), context.signal))),
+      result: JSON.stringify(
+        countOutcome(
+          progress,
+          await settleUntil(
+            // The name only where it is ours: the language model may write anything.
+            traces.span('tool call', { 'gen_ai.tool.name': tool?.name ?? 'unknown' }, () => prepared.run()),
+            context.signal,
+          ),
+        ),
+      ),
       failure: null,
     };
   } catch (error) {
@@ -224,7 +236,8 @@ function toEnd({ log, languageModel }: AgentDependencies, cause: unknown, reques
     return { type: 'failed', code: 'INTERNAL', message: 'Something failed inside.', requestId };
   }
   if (cause.code === 'ABORTED') return { type: 'aborted' };
-  log.error({ err: cause, requestId, languageModel: languageModel.name }, 'a run ended early');
+  if (cause.code !== 'SESSION_ENDED')
+    log.error({ err: cause, requestId, languageModel: languageModel.name }, 'a run ended early');
   return { type: 'failed', code: cause.code, message: cause.message, requestId };
 }
 

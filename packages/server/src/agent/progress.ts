@@ -38,13 +38,13 @@ export function countOutcome(progress: Progress, outcome: ToolOutcome): ToolOutc
 
 /**
  * The next piece of the agent's text; it opens a message where none is open. Nothing for an empty piece.
- * @throws InlayError RUN_LIMIT when the run has written more than `charactersMax` UTF-16 code units
+ * @throws InlayError ANSWER_TOO_LONG when the run has written more than `charactersMax` UTF-16 code units
  */
 export function* writeText(progress: Progress, text: string, charactersMax: number): Generator<AgentEvent> {
   if (text === '') return;
   progress.textCharacters += text.length;
   if (progress.textCharacters > charactersMax) {
-    throw new InlayError('RUN_LIMIT', 'The answer is longer than a run may write.');
+    throw new InlayError('ANSWER_TOO_LONG', 'The answer is longer than a run may write.');
   }
   if (progress.open === null) {
     progress.open = { kind: 'text', messageId: randomUUID() };

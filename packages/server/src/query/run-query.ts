@@ -2,9 +2,12 @@
 import type { CompiledQuery } from '@inlay/semantic/compile-query.ts';
 import { compileSql } from '@inlay/semantic/compile-sql.ts';
 import { duckdb } from '@inlay/semantic/dialects/duckdb.ts';
+import type { SqlLimits } from '@inlay/semantic/sql-size.ts';
 import type { Subject } from '@inlay/semantic/subject.ts';
 import type { Kysely } from 'kysely';
+import { InlayError } from '../errors.ts';
 import type { Schema } from '../store/schema.ts';
+import { noTelemetry, type Outcome, type Telemetry } from '../telemetry/telemetry.ts';
 import type { Principal } from '../users/principal.ts';
 import { loadSubject } from '../users/subject.ts';
 import type { WarehouseResult } from '../warehouse/warehouse.ts';
@@ -16,6 +19,10 @@ export interface QueryDependencies {
   readonly deployments: Deployments;
   readonly clock: () => Date;
   readonly queryTimeoutMs: number;
+  /** Of the semantic SQL; left out: the largest. */
+  readonly sqlLimits?: SqlLimits;
+  /** Left out: nobody is told. */
+  readonly telemetry?: Telemetry;
 }
 
 /** A question to the data of a deployment, asked as one user. */
@@ -42,7 +49,7 @@ export interface Door {
  * @throws InlayError UNAUTHENTICATED (the user or session has ended), NOT_FOUND, or what a deployment fails to open with
  */
 export async function openDoor(
-  { db, deployments, clock, queryTimeoutMs }: QueryDependencies,
+  { db, deployments, clock, queryTimeoutMs, sqlLimits, telemetry = noTelemetry }: QueryDependencies,
   { principal, deploymentId }: Pick<Query, 'principal' | 'deploymentId'>,
 ): Promise<Door> {
   const [deployment, subject] = await Promise.all([
@@ -53,10 +60,13 @@ export async function openDoor(
   return {
     deployment,
     subject,
-    compile: (sql) => compileSql(sql, dataModel, subject, duckdb),
+    compile: (sql) =>
+      telemetry.traces.spanSync('compile', {}, () => compileSql(sql, dataModel, subject, duckdb, sqlLimits)),
     async run(compiled, signal) {
       signal.throwIfAborted();
-      const result = await warehouse.query(compiled, { signal, timeoutMs: queryTimeoutMs });
+      const result = await observed(telemetry, signal, () =>
+        warehouse.query(compiled, { signal, timeoutMs: queryTimeoutMs }),
+      );
       // The names are the query's own: an engine may change the case or the uniqueness of what it is given.
       const columns = result.columns.map((column, index) => ({
         ...column,
@@ -65,6 +75,20 @@ export async function openDoor(
       return { ...result, columns };
     },
   };
+}
+
+/** Tells how long the warehouse took, and how it ended. */
+async function observed<T>({ metrics, traces }: Telemetry, signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+  const startedMs = performance.now();
+  const end = (outcome: Outcome): void => metrics.queryEnded(outcome, (performance.now() - startedMs) / 1000);
+  try {
+    const result = await traces.span('warehouse query', { 'db.system.name': 'duckdb' }, ask);
+    end('OK');
+    return result;
+  } catch (error) {
+    end(signal.aborted ? 'ABORTED' : error instanceof InlayError ? error.code : 'INTERNAL');
+    throw error;
+  }
 }
 
 /**

@@ -1,7 +1,6 @@
 /** The tool `<brand>SqlApi`: runs semantic SQL as the user and keeps the chart that goes with it (service.md 2.7). */
 import { randomUUID } from 'node:crypto';
 import type { Cell } from '@inlay/contract/chat.ts';
-import { limits } from '@inlay/contract/limits.ts';
 import { z } from 'zod';
 import { InlayError } from '../../errors.ts';
 import { type QueryDependencies, runQuery } from '../../query/run-query.ts';
@@ -12,10 +11,11 @@ import { defineTool, type Tool } from './tool.ts';
 /** `data` as JSON, in UTF-16 code units: it stays in the thread and in memory while the run goes on. */
 const dataCharactersMax = 1_048_576;
 
-const words = z.string().max(limits.inputCharactersMax);
+/** Words of the language model beside the SQL; what they are about is at most one longest message. */
+const words = z.string().max(32_000);
 
 const inputSchema = z.object({
-  sqlQuery: z.string().min(1).max(limits.sqlCharactersMax).describe('Semantic SQL: SELECT dim, MEASURE(m) FROM view …'),
+  sqlQuery: z.string().min(1).describe('Semantic SQL: SELECT dim, MEASURE(m) FROM view …'),
   queryTitle: words.describe('A short title for people.'),
   description: words.describe('What the query does, in a sentence.'),
   userRequest: words.describe('What the user asked for.'),
