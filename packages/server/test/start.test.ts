@@ -258,8 +258,8 @@ describe('npm start', { timeout: 180_000 }, () => {
     };
     const server = start('main.ts', [], env);
     const address = await listening(server);
-    expect(server.output()).toContain(
-      'There is no API key yet. Make one: npm run inlay -- keys create --direct --account <name>',
+    expect(server.output()).toMatch(
+      /There is no API key yet\..*:\n {2}npm run inlay -- apply -f FILE\n {2}npm run inlay -- keys create --direct --account NAME\n/,
     );
     expect(curlsIn(server.output())).toHaveLength(0);
 

@@ -71,21 +71,32 @@ const kindNames: Readonly<Record<EntryKind, string>> = {
 
 /**
  * The difference for people, a line for everything added (`+`) and for every field changed (`~`), and how much is as it was.
- * The texts are the file's and the store's own, as JSON, so that none of them can break a line.
+ * The texts are the file's and the store's own, as JSON, so that none of them can break a line or steer the terminal.
  */
 export function differenceLines({ accountName, changes, unchanged }: Difference): readonly string[] {
   const lines = changes.flatMap((change) => {
     const { kind, key, name } = change.entry;
     const called = `${kindNames[kind]} ${kind === 'deployment' || kind === 'agent' ? key : textOf(name)}`;
     if (change.kind === 'added') return [`  + ${called}`];
-    return change.fields.map(({ field, before, after }) => `  ~ ${called}: ${field} ${show(before)} → ${show(after)}`);
+    return change.fields.map(
+      ({ field, before, after }) => `  ~ ${called}: ${textOf(field)} ${show(before)} → ${show(after)}`,
+    );
   });
   const summary =
     changes.length === 0 ? `nothing changed (${unchanged})` : `${changes.length} changed, ${unchanged} unchanged`;
   return [`Account ${accountName}: ${summary}`, ...lines];
 }
 
-const show = (value: unknown): string => (value === undefined || value === null ? 'none' : JSON.stringify(value));
+const show = (value: unknown): string => (value === undefined || value === null ? 'none' : toJson(value));
 
 /** A name as it is, unless it has characters that would be misread. */
-const textOf = (name: string): string => (/^[\w@.+-]+$/.test(name) ? name : JSON.stringify(name));
+const textOf = (name: string): string => (/^[\w@.+-]+$/.test(name) ? name : toJson(name));
+
+/** JSON in which what is not seen is written as `\u009b`: JSON itself leaves some control characters, and all that change directions. */
+const toJson = (value: unknown): string =>
+  JSON.stringify(value).replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
+    Array.from(
+      { length: character.length },
+      (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
+    ).join(''),
+  );

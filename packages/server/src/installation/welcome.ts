@@ -15,7 +15,11 @@ export function welcomeText(start: {
   const lines = ['', `Inlay listens on ${publicUrl}`];
   if (demo === null) {
     if (!hasApiKey)
-      lines.push('There is no API key yet. Make one: npm run inlay -- keys create --direct --account <name>');
+      lines.push(
+        'There is no API key yet. Apply an installation file, then make a key (with the embedded store, stop the server first):',
+        '  npm run inlay -- apply -f FILE',
+        '  npm run inlay -- keys create --direct --account NAME',
+      );
     return `${lines.join('\n')}\n\n`;
   }
 
