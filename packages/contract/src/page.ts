@@ -11,7 +11,6 @@ export const pageQuerySchema = z.object({
   first: z.coerce.number().int().min(1).max(pageRowsMax).default(pageRowsDefault).describe('Rows on the page.'),
   after: z.string().min(1).max(2048).optional().describe('`endCursor` of the page before; opaque.'),
 });
-export type PageQuery = z.infer<typeof pageQuerySchema>;
 
 /**
  * `sort`, the same grammar for every list: one of the names, ascending, or with `-` before it descending.

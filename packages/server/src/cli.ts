@@ -22,7 +22,8 @@ Usage: npm run inlay -- keys create --direct [--account NAME] [--role admin|memb
 const applyHelp = `Usage: npm run inlay -- apply -f FILE [--dry-run]
 
 Adds and updates what the installation file declares (see examples/storefront/inlay.yml), and prints what it changed. Deletes
-nothing. With --dry-run it prints what it would change, and writes nothing. It works on the store itself, with the settings of the server; with the embedded store, stop the server first.
+nothing. With --dry-run it prints what it would change, and writes nothing. It works on the store itself, with the settings of
+the server; with the embedded store, stop the server first.
 `;
 
 const operations = listOperations();
@@ -50,6 +51,7 @@ function findOperation(args: readonly string[]) {
 }
 
 async function run(args: readonly string[]): Promise<void> {
+  if (args[0] === 'help') return run([...args.slice(1), '--help']);
   const wantsHelp = args.length === 0 || args.some((text) => text === '--help' || text === '-h');
   if (args[0] === 'apply') {
     if (wantsHelp) return print.out(applyHelp.trimEnd());
@@ -76,6 +78,7 @@ function helpOn(args: readonly string[], wantsHelp: boolean): void {
   const words = args.filter((text) => !text.startsWith('-')).join(' ');
   const below = commands.filter(({ command }) => words === '' || `${command} `.startsWith(`${words} `));
   if (below.length === 0) throw new ConfigError([`There is no command ${words} (npm run inlay -- --help)`]);
+  if (!wantsHelp && words === '') throw new ConfigError([`There is no command ${args[0]} (npm run inlay -- --help)`]);
   if (!wantsHelp) {
     const names = below.map(({ command }) => `  ${command}`);
     throw new ConfigError([`${words} needs one more word:`, ...names]);

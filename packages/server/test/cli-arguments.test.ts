@@ -121,6 +121,14 @@ test('a query goes into the address, and a list has --all', () => {
   });
 });
 
+test('in a table the values of an object stand one after the other; what is nested deeper is JSON', () => {
+  expect(tableText([{ id: 1, actor: { kind: 'api-key', id: '3', name: null, address: '127.0.0.1' } }])).toBe(
+    'id  actor\n1   api-key 3 127.0.0.1',
+  );
+  expect(tableText([{ limits: { list: [1] } }])).toBe('limits\n{"list":[1]}');
+  expect(recordText({ actor: { kind: 'api-key', name: null } })).toBe('actor  {"kind":"api-key","name":null}');
+});
+
 test('what is printed cannot steer the terminal', () => {
   const hostile = 'a\u001b[2Jb\nc\u202ed\u2028e\u009bf';
   expect(plain(hostile)).toBe('a\ufffd[2Jb\ufffdc\ufffdd\ufffde\ufffdf');

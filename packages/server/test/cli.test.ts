@@ -223,5 +223,7 @@ describe('the command line', { timeout: 60_000 }, () => {
     const half = await inlay(['keys'], { env });
     expect(half).toMatchObject({ code: 1, out: '' });
     expect(half.err).toMatch(/^keys needs one more word:\n {2}keys list\n/);
+    expect((await inlay(['help', 'keys', 'rotate'])).out).toBe((await inlay(['keys', 'rotate', '--help'])).out);
+    expect((await inlay(['--nonsense'])).err).toBe('There is no command --nonsense (npm run inlay -- --help)\n');
   });
 });

@@ -18,6 +18,7 @@ const querySchema = numberedListQuerySchema.extend({
   name: filterSchema.describe('Exactly this name.'),
   deploymentId: idSchema.optional().describe('Only agents of this deployment.'),
 });
+
 /** Agents, under the limits of `user`. */
 export function agentOperations({ name }: UserShapes) {
   return {

@@ -25,11 +25,13 @@ export const auditEntrySchema = z.object({
 });
 export type AuditEntryJson = z.infer<typeof auditEntrySchema>;
 
-const instantFilter = z.iso.datetime({ offset: true }).optional();
+const instantFilter = z.iso
+  .datetime({ offset: true, error: 'must be a date and time with a zone, such as 2026-01-31T00:00:00Z' })
+  .optional();
 const querySchema = pageQuerySchema.extend({
   sort: sortSchema(['at'], '-at'),
-  from: instantFilter.describe('Only what was done at this instant or later.'),
-  to: instantFilter.describe('Only what was done before this instant.'),
+  from: instantFilter.describe('Only what was done at this instant or later: `2026-01-31T00:00:00Z`.'),
+  to: instantFilter.describe('Only what was done before this instant: `2026-02-01T00:00:00Z`.'),
   actorKind: actorKindSchema.optional().describe('Only what such actors did.'),
   actorId: filterSchema.describe('Only what the actor with this id did.'),
   objectKind: filterSchema.describe('Only what was done to such objects: `group`.'),

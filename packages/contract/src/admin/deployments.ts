@@ -18,6 +18,7 @@ export const deploymentSchema = z.object({
 export type DeploymentReply = z.infer<typeof deploymentSchema>;
 
 const querySchema = numberedListQuerySchema.extend({ name: filterSchema.describe('Exactly this name.') });
+
 /** Deployments, under the limits of `user`. */
 export function deploymentOperations({ name }: UserShapes) {
   return {

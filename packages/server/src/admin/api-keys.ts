@@ -109,6 +109,9 @@ async function requireDeployments(tx: Transaction<Schema>, accountId: number, id
     .select('id')
     .where('account_id', '=', accountId)
     .where(sql<boolean>`id in (select value::integer from jsonb_array_elements_text(${JSON.stringify(ids)}::jsonb))`)
+    // In one order for all. One that is deleted at this moment is waited for: it would be taken out of no list that is still to come.
+    .orderBy('id')
+    .forKeyShare()
     .execute();
   const found = new Set(rows.map(({ id }) => id));
   const missing = ids.filter((id) => !found.has(id));

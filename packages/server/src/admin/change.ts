@@ -37,7 +37,8 @@ const lockMs = 250;
 const attemptsMax = 20;
 
 /**
- * Runs `work` in a transaction, again from its beginning when a lock does not come. It must use `tx` alone: PGlite has one
+ * Runs `work` in a transaction, again from its beginning when a lock does not come, or when something that it has found is
+ * deleted before it refers to it: then it does not find it any more. It must use `tx` alone: PGlite has one
  * connection.
  * @throws what `work` throws, and then nothing is written; InlayError NOT_READY when the locks do not come.
  */
@@ -64,7 +65,7 @@ export async function change<T>(call: AdminCall, work: (change: Change) => Promi
           });
         });
     } catch (error) {
-      if (!isLockFailure(error)) throw error;
+      if (!isFailureOfMoment(error)) throw error;
       if (attempt >= attemptsMax) {
         throw new InlayError('NOT_READY', 'Other calls hold what this one would change; try again.', {
           retryAfterSeconds: 1,
@@ -75,9 +76,15 @@ export async function change<T>(call: AdminCall, work: (change: Change) => Promi
   }
 }
 
-/** PostgreSQL's lock_not_available and deadlock_detected. */
-function isLockFailure(error: unknown): boolean {
-  return codeOf(error) === '55P03' || codeOf(error) === '40P01';
+/** What PostgreSQL says when others were in the way. */
+const codesOfMoment: ReadonlySet<unknown> = new Set([
+  '23503', // foreign_key_violation
+  '40P01', // deadlock_detected
+  '55P03', // lock_not_available
+]);
+
+function isFailureOfMoment(error: unknown): boolean {
+  return codesOfMoment.has(codeOf(error));
 }
 
 /**

@@ -12,6 +12,7 @@ import { InlayError } from '../errors.ts';
 import { publish } from '../store/changes.ts';
 import { contains, equals, filters, keysetPage } from '../store/keyset.ts';
 import type { AccountLimits, Schema } from '../store/schema.ts';
+import { userLimitReached } from '../users/decide.ts';
 import { lockKey, takeUserLocks } from '../users/user-locks.ts';
 import { type AdminCall, change } from './change.ts';
 import { endSessions } from './end-sessions.ts';
@@ -213,7 +214,7 @@ async function requirePlace(tx: Kysely<Schema>, accountId: number, processMax: n
   if (row === undefined) throw notFound();
   const usersMax = row.limits.externalUsersMax ?? processMax;
   if (row.count < usersMax) return;
-  throw new InlayError('EXTERNAL_USER_LIMIT', `The account has as many external users as it may have: ${usersMax}`);
+  throw userLimitReached('persistent', usersMax);
 }
 
 async function lockUser(tx: Kysely<Schema>, { accountId, now }: At, id: number) {

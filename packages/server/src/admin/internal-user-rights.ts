@@ -2,9 +2,9 @@
 import type { AttributeValue } from '@inlay/contract/user.ts';
 import { type Kysely, sql } from 'kysely';
 import { InlayError } from '../errors.ts';
+import { json } from '../store/json.ts';
 import type { Schema } from '../store/schema.ts';
 import { refuseRights } from '../users/decide-rights.ts';
-import { json } from '../users/json.ts';
 import type { StoredAttribute, StoredGroup } from '../users/stored.ts';
 
 /** What is left out stays. */

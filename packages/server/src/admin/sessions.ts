@@ -141,6 +141,12 @@ async function findOwner(
           ? sql<Owner>`select 'embed-tenant' as kind, id from embed_tenants where ${place('name', embedTenantName)}`
           : sql<Owner>`select 'api-key' as kind, id from api_keys where ${place('id', apiKeyId)}`;
   const owner = (await query.execute(db)).rows[0];
-  if (owner === undefined) throw new InlayError('NOT_FOUND', 'What the body names does not exist');
-  return owner;
+  if (owner !== undefined) return owner;
+  const what =
+    userId !== undefined || externalId !== undefined
+      ? 'user'
+      : embedTenantName !== undefined
+        ? 'embed tenant'
+        : 'API key';
+  throw new InlayError('NOT_FOUND', `The account has no such ${what}`);
 }

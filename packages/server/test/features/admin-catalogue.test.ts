@@ -362,7 +362,7 @@ describe.each(databaseKinds)('on %s', (kind) => {
       expect((await demo('GET', '/embed-tenants/globex')).body).toMatchObject({ groupCount: 0, sessionCount: 1 });
       expect(await auditOf(db, server.accountId, 'embed-tenant')).toEqual([
         ['embed-tenant.delete', 'with-threads', 'OK'],
-        ['embed-tenant.delete', 'with-threads', 'NOT_FOUND'],
+        ['embed-tenant.delete', 'nobody', 'NOT_FOUND'],
         ['embed-tenant.delete', 'globex', 'OK'],
       ]);
     });

@@ -1,10 +1,11 @@
 /** The audit log over HTTP: asked by time, actor, object, deed and result; and that nobody changes it. */
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { auditedRefusalsPerMinuteMax } from '../../src/http/rate-limits.ts';
 import { appendAuditEntry } from '../../src/store/audit-log.ts';
 import { databaseKinds } from '../databases.ts';
 import { allPages, type ManageClient, manageClient } from '../manage-client.ts';
-import { openTestServer, type TestServer } from '../test-server.ts';
+import { openSession, openTestServer, type TestServer } from '../test-server.ts';
 
 describe.each(databaseKinds)('the audit log on %s', (kind) => {
   let server: TestServer;
@@ -108,10 +109,31 @@ describe.each(databaseKinds)('the audit log on %s', (kind) => {
       ],
     ])('DELETE %s', async (path, entry) => {
       expect((await call('DELETE', path)).status).toBe(404);
-      const [latest] = (await call('GET', 'audit-log?first=1&to=2030-01-01T00:00:00Z')).body.items;
+      const [latest] = (await call('GET', 'audit-log?first=1&actorKind=api-key&to=2030-01-01T00:00:00Z')).body.items;
       expect(latest).toMatchObject({ result: 'NOT_FOUND', details: {}, ...entry });
       expect(JSON.stringify(latest)).not.toContain(secret);
     });
+  });
+
+  test('whoever may do nothing cannot fill it: so many refusals of a user a minute', async () => {
+    const { db } = server.context;
+    const bearer = await openSession(server, server.demo, { externalId: 'nobody' });
+    const attempts = Array.from({ length: auditedRefusalsPerMinuteMax * 2 }, async () => {
+      const reply = await fetch(`${server.url}/api/v1/groups/1`, {
+        method: 'DELETE',
+        headers: { authorization: bearer },
+      });
+      return reply.status;
+    });
+    expect(new Set(await Promise.all(attempts))).toEqual(new Set([403]));
+    const ofUser = db.selectFrom('audit_log').select('id').where('actor_kind', '=', 'user');
+    const kept = await ofUser.where('action', '=', 'group.delete').execute();
+    expect(kept.length).toBeGreaterThanOrEqual(auditedRefusalsPerMinuteMax);
+    expect(kept.length).toBeLessThan(attempts.length);
+    // Another caller is counted apart.
+    expect((await call('DELETE', 'groups/999999')).status).toBe(404);
+    const [latest] = (await call('GET', 'audit-log?first=1&actorKind=api-key&to=2030-01-01T00:00:00Z')).body.items;
+    expect(latest).toMatchObject({ result: 'NOT_FOUND', object: { kind: 'group', id: '999999' } });
   });
 
   test('a deletion in an embed tenant says in which', async () => {
@@ -124,7 +146,7 @@ describe.each(databaseKinds)('the audit log on %s', (kind) => {
       .returning('id')
       .executeTakeFirstOrThrow();
     expect((await call('DELETE', `embed-tenants/acme-one/groups/${group.id}`)).status).toBe(204);
-    const [latest] = (await call('GET', 'audit-log?first=1&to=2030-01-01T00:00:00Z')).body.items;
+    const [latest] = (await call('GET', 'audit-log?first=1&actorKind=api-key&to=2030-01-01T00:00:00Z')).body.items;
     expect(latest).toMatchObject({
       action: 'group.delete',
       object: { kind: 'group', id: String(group.id), name: 'editors' },

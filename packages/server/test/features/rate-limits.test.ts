@@ -49,6 +49,21 @@ test('a user with a token: counted by user, not by token, and apart from others'
   expect([await ask(one), await ask(again), await ask(one), await ask(another)]).toEqual([200, 200, 429, 200]);
 });
 
+test('the next token of a session counts as a request of its user', async () => {
+  const { demo, ...opened } = await open({ userRequestsPerMinuteMax: 2 });
+  const bearer = await openSession(opened, demo, { externalId: 'ada', groups: ['merchant'] });
+  const renew = async () => {
+    const reply = await fetch(`${opened.url}/api/v1/embed/session/token`, {
+      method: 'POST',
+      headers: { authorization: bearer },
+    });
+    return { status: reply.status, isTold: reply.headers.has('retry-after') };
+  };
+  const counted = [await renew(), await renew(), await renew()];
+  expect(counted.map(({ status }) => status)).toEqual([200, 200, 429]);
+  expect(counted[2]?.isTold).toBe(true);
+});
+
 test('a user whom a key names is limited too, and nothing is written for them', async () => {
   const { demo, ...opened } = await open({ userRequestsPerMinuteMax: 1 });
   const ask = (externalId: string, groups: readonly string[]) =>
@@ -93,16 +108,19 @@ describe('credentials that do not open', () => {
     return postJson(server, '/api/v1/embed/session/token', { sessionId: 'es-guess' });
   };
 
-  test('so many from an address, then nothing is looked up from there any more', async () => {
-    const { apiKey, ...opened } = await open({ failedAuthenticationsPerMinuteMax: 2 });
+  test('so many from an address, then 429; one that opens is not refused for what others show', async () => {
+    const { apiKey, demo, ...opened } = await open({ failedAuthenticationsPerMinuteMax: 2 });
     expect([await guess(), (await exchange()).status]).toEqual([401, 401]);
     const refused = await exchange();
     expect(refused).toMatchObject({ status: 429, body: { code: 'RATE_LIMITED' } });
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
     expect(await guess()).toBe(429);
+    // Other servers of the host have the right key, and the browsers behind the address their sessions.
     expect((await postJson(opened, mint, { deploymentId: 1, externalId: 'ada' }, `Api-Key ${apiKey}`)).status).toBe(
-      429,
+      200,
     );
+    await openSession(opened, demo, { externalId: 'ada' });
+    expect(await guess()).toBe(429);
     // What needs no credential goes on.
     expect((await fetch(`${opened.url}/livez`)).status).toBe(200);
     expect((await fetch(`${opened.url}/nowhere`)).status).toBe(404);

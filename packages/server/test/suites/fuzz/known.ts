@@ -17,6 +17,9 @@ const definitions = {
 };
 const externalIds = Array.from({ length: 40 }, (_, index) => `fuzz-${index}`);
 
+/** Stands for a thread of the token's user, whose id is known only when the server runs; as long as one. */
+const threadPlace = '00000000-0000-4000-8000-746872656164';
+
 /** Values for a property, by its name. */
 export const knownValues: Readonly<Record<string, readonly unknown[]>> = {
   deploymentId: [1, 1, 1, 1, 4711],
@@ -30,6 +33,7 @@ export const knownValues: Readonly<Record<string, readonly unknown[]>> = {
   sessionSettings: [{ internalId: 'analyst' }, { externalId: 'fuzz-1', ...rights }],
   input: ['revenue by month', 'How many orders?', 'hello'],
   query: ['SELECT MEASURE(revenue) AS revenue FROM sales', 'SELECT channel, MEASURE(revenue) FROM sales GROUP BY 1'],
+  chatId: [threadPlace],
   timezone: ['UTC'],
   branch: ['main'],
   activeBranchName: ['main'],
@@ -75,6 +79,7 @@ export const rightBodies: Readonly<Record<string, readonly unknown[]>> = {
     },
     { query: 'SELECT MEASURE(revenue) AS revenue FROM sales' },
   ],
+  abortChat: [{ chatId: threadPlace }, { chatId: threadPlace, sessionSettings: { internalId: 'analyst' } }],
   revokeSessions: [{ externalId: 'fuzz-3' }, { embedTenantName: 'fuzz-other' }, { userId: 3 }],
   createInternalUser: externalIds.map((username) => ({ username, email: `${username}@example.com`, ...rights })),
   updateInternalUser: [{ isActive: true, ...rights }, { email: 'changed@example.com' }],
@@ -100,6 +105,8 @@ const account = {
 export interface BatchWorld {
   /** A header with a token. */
   readonly token: string;
+  /** A thread of the token's user. */
+  readonly chatId: string;
   /** Ids by the last part of a list's path: `groups`. Never empty where the list is not. */
   readonly ids: ReadonlyMap<string, readonly string[]>;
 }
@@ -125,6 +132,10 @@ export async function prepareBatch(url: string): Promise<BatchWorld> {
   const body = { deploymentId: 1, externalId: `token-${randomUUID()}`, ...rights };
   const minted = await right(jsonCall('POST', '/api/v1/embed/generate-session', runKey, body));
   const exchanged = await right(jsonCall('POST', '/api/v1/embed/session/token', undefined, minted.json));
+  const token = `Bearer ${String(memberOf(exchanged.json, 'token'))}`;
+  const started = await right(jsonCall('POST', '/api/v1/public/demo/agents/1/chat/stream-chat-state', token, {}));
+  const chatId = /"chatId":"([^"]+)"/.exec(started.text)?.[1];
+  if (chatId?.length !== threadPlace.length) throw new Error(`no thread: ${started.text}`);
   const ids = new Map<string, readonly string[]>();
   for (const list of lists) {
     const page = await right(jsonCall('GET', `/api/v1/${list}?first=50`, runKey));
@@ -133,7 +144,7 @@ export async function prepareBatch(url: string): Promise<BatchWorld> {
     const found = Array.isArray(items) ? items.map((item) => String(memberOf(item, 'id'))) : [];
     ids.set(list, list === 'api-keys' ? found.filter((id) => id !== '1') : found);
   }
-  return { token: `Bearer ${String(memberOf(exchanged.json, 'token'))}`, ids };
+  return { token, chatId, ids };
 }
 
 /** A path in which `~7` stands for the id of something that exists in the list before it, now. */
@@ -142,4 +153,13 @@ export function resolvePath(path: string, { ids }: BatchWorld): string {
     const all = ids.get(list) ?? [];
     return `${list}/${all[Number(index) % all.length] ?? '4711'}`;
   });
+}
+
+/** A body that means the thread of this batch where it names one. */
+export function resolveBody(body: Uint8Array<ArrayBuffer>, { chatId }: BatchWorld): Uint8Array<ArrayBuffer> {
+  const at = Buffer.from(body.buffer).indexOf(threadPlace);
+  if (at < 0) return body;
+  const resolved = new Uint8Array(body);
+  resolved.set(new TextEncoder().encode(chatId), at);
+  return resolved;
 }
