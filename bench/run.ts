@@ -1,5 +1,6 @@
 /** `npm run bench [name …]`: takes the figures and prints each beside its floor. */
 import { benchAnalyst, benchChatStream } from './chat-stream.ts';
+import { benchLists } from './lists.ts';
 import { type Figure, printFigures } from './report.ts';
 import { benchSemantic } from './semantic.ts';
 import { benchSessions } from './sessions.ts';
@@ -8,6 +9,7 @@ import { benchStart } from './start.ts';
 const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
   start: benchStart,
   sessions: benchSessions,
+  lists: benchLists,
   chat: benchChatStream,
   analyst: benchAnalyst,
   semantic: benchSemantic,

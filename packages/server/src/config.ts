@@ -24,11 +24,14 @@ export type StoreSettings =
   | {
       readonly kind: 'postgres';
       readonly url: string;
-      /** Connections of this process, without the one that listens for changes; 20 when left out. */
+      /** Connections of this process, without the one that listens for changes. */
       readonly connectionsMax?: number;
-      /** How long one statement may take, and a transaction between two; 30,000 when left out. */
+      /** How long one statement may take, and a transaction between two. */
       readonly statementMs?: number;
     };
+
+/** What holds where {@link StoreSettings} leave it out. PostgreSQL's own default is 100 connections for everybody. */
+export const postgresDefaults = { connectionsMax: 20, statementMs: 30_000 } as const;
 
 /** The settings of a process, all valid, its limits among them. Numbers carry their unit last in their name. */
 export interface Config extends Limits {
@@ -111,13 +114,13 @@ export function readConfig(env: Environment): Config {
   );
   const connectionsMax = read(
     'INLAY_STORE_CONNECTIONS_MAX',
-    20,
+    postgresDefaults.connectionsMax,
     wholeNumber(2, 1000),
     'must be a whole number from 2 to 1000.',
   );
   const statementMs = read(
     'INLAY_STORE_STATEMENT_MS',
-    30_000,
+    postgresDefaults.statementMs,
     wholeNumber(1000, 3_600_000),
     'must be a whole number from 1000 to 3600000.',
   );

@@ -86,11 +86,13 @@ async function drain(app: App, runs: Runs): Promise<void> {
   const idle = setInterval(() => app.server.closeIdleConnections(), closeIdleEveryMs);
   const force = setTimeout(() => app.server.closeAllConnections(), drainMs + flushMs);
   setTimeout(() => process.exit(1), drainMs + exitMs).unref();
-  // The stream of an answer ends with its run.
-  await runs.close(drainMs);
-  await closing;
-  clearInterval(idle);
-  clearTimeout(force);
+  try {
+    // The stream of an answer ends with its run.
+    await Promise.all([closing, runs.close(drainMs)]);
+  } finally {
+    clearInterval(idle);
+    clearTimeout(force);
+  }
 }
 
 /** Begins to listen. @returns the port. @throws ConfigError when the system does not allow it. */

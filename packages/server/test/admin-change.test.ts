@@ -1,7 +1,9 @@
 /** A change of the management API and a transaction of somebody else's that want the same rows. */
 import { type Kysely, sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createApiKey } from '../src/admin/api-keys.ts';
 import { type AdminCall, change } from '../src/admin/change.ts';
+import { createInternalUser } from '../src/admin/internal-users.ts';
 import { deleteFromScope, tenantWideOf } from '../src/admin/scope.ts';
 import type { Schema } from '../src/store/schema.ts';
 import { openTestDatabase, type TestDatabase } from './databases.ts';
@@ -89,4 +91,33 @@ test('what the work throws takes back what it has written, the audit entry too',
   await expect(failing).rejects.toThrow('no');
   expect(await db.selectFrom('audit_log').select('id').execute()).toEqual(before);
   expect(await db.selectFrom('groups').select('id').where('name', '=', 'undone').execute()).toEqual([]);
+});
+
+test('what a change has found is deleted before it refers to it: then it does not find it', async () => {
+  const { groupId } = await makeGroup('leaving');
+  let made: Promise<unknown> = Promise.resolve();
+  await db.transaction().execute(async (tx) => {
+    await tx.deleteFrom('groups').where('id', '=', groupId).execute();
+    const user = { username: 'joining', email: 'joining@example.com', groups: ['leaving'] };
+    made = expect(createInternalUser(call, user)).rejects.toMatchObject({ code: 'GROUPS_NOT_FOUND' });
+    await somebodyWaits();
+  });
+  await made;
+  expect(await db.selectFrom('users').select('id').where('username', '=', 'joining').execute()).toEqual([]);
+});
+
+test('a key for a deployment that is being deleted is not made', async () => {
+  const { accountId, deploymentId } = await seedAccount(db, 'closing', 2);
+  let made: Promise<unknown> = Promise.resolve();
+  await db.transaction().execute(async (tx) => {
+    await tx.deleteFrom('deployments').where('id', '=', deploymentId).execute();
+    const making = createApiKey(
+      { ...call, accountId },
+      { role: 'member', label: 'late', deploymentIds: [deploymentId] },
+    );
+    made = expect(making).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await somebodyWaits();
+  });
+  await made;
+  expect(await db.selectFrom('api_keys').select('id').where('label', '=', 'late').execute()).toEqual([]);
 });

@@ -248,6 +248,22 @@ describe.each(databaseKinds)('applying an installation on %s', async (kind) => {
       expect(await linesOf(changed)).toStrictEqual(expected);
     });
 
+    test('no text breaks a line or steers the terminal', async () => {
+      const hostile = '\u009b2J\u202e\n\u{e0001}x';
+      const account = (value: string) =>
+        accountOf({
+          groups: [{ name: hostile, description: value }],
+          userAttributes: [{ name: hostile, type: 'string' }],
+          internalUsers: [
+            { username: 'ann', email: 'ann@example.com', groups: [], userAttributes: [{ name: hostile, value }] },
+          ],
+        });
+      const lines = [...(await linesOf(account('a'))), ...(await linesOf(account(hostile)))];
+      expect(lines.filter((line) => /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(line))).toEqual([]);
+      const shown = '"\\u009b2J\\u202e\\n\\udb40\\udc01x"';
+      expect(lines).toContain(`  ~ group ${shown}: description "a" → ${shown}`);
+    });
+
     test('again: nothing', async () => {
       await apply(accountOf());
       await db.transaction().execute(async (tx) => {

@@ -4,7 +4,9 @@ import { finalAnswer, foldFrames } from '@inlay/sdk/thread-state.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { messageFrame } from '../src/chat/frames.ts';
 import { closeInterruptedRuns } from '../src/chat/interrupted-runs.ts';
-import { insertRun, readMessages, writeMessage } from '../src/chat/thread-store.ts';
+import { insertRun, writeMessage } from '../src/chat/run-store.ts';
+import { insertThread, readMessages } from '../src/chat/thread-store.ts';
+import { noUsage } from '../src/chat/write-run.ts';
 import { type ChatWorld, chatIdOf, openChatWorld, toolThat } from './chat-world.ts';
 import { databaseKinds } from './databases.ts';
 import { answering, call, say, scripted, stall, wait } from './scripted-language-model.ts';
@@ -35,6 +37,29 @@ describe.each(databaseKinds)('runs on %s', (kind) => {
     for (const caller of [wrongAccount, wrongAgent]) {
       await expect(chat.open(caller, {})).rejects.toMatchObject({ code: 'NOT_FOUND' });
     }
+  });
+
+  test('what a chat belongs to is deleted after it was looked up: it is not found', async () => {
+    const { db } = world.database;
+    const { accountId, userId } = world.callers.ann.principal;
+    const { agentId } = world.callers.ann;
+    const owner = { accountId, userId, agentId, scopeId: null };
+    const gone = 2_000_000_000;
+    const message = {
+      nodeId: randomUUID(),
+      threadId: null,
+      messageId: '1777629600001-message',
+      input: 'x',
+      title: 'x',
+    };
+    for (const lost of [{ userId: gone }, { agentId: gone }, { scopeId: gone }]) {
+      const of = { ...owner, ...lost };
+      await expect(insertThread(db, of, '', new Date())).rejects.toMatchObject({ code: 'NOT_FOUND' });
+      await expect(insertRun(db, { ...message, owner: of }, new Date())).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    }
+    await expect(insertRun(db, { ...message, owner, threadId: unknownId }, new Date())).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+    });
   });
 
   test('without input and chatId: an empty thread, titled by the first input', async () => {
@@ -143,6 +168,24 @@ describe.each(databaseKinds)('runs on %s', (kind) => {
       .where('content', '=', 'x')
       .execute();
     expect(left).toEqual([]);
+  });
+
+  test('an agent that fails after its last word ends its run once', async () => {
+    const { ann } = world.callers;
+    const chat = world.chat({
+      languageModel: scripted([]),
+      async *runAgent() {
+        yield { type: 'final', messageId: randomUUID(), text: 'Done.' };
+        yield { type: 'usage', usage: noUsage };
+        throw new Error('too late');
+      },
+    });
+    const frames = await chat.read(ann, { input: 'once' });
+    expect(frames.slice(2).map(({ id, content }) => (id.startsWith('__') ? id : content))).toEqual([
+      'Done.',
+      '__usage__',
+    ]);
+    expect(chat.errors).toHaveLength(1);
   });
 
   test('when the store takes nothing any more, readers still get an end', async () => {

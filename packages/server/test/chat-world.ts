@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ChatRequest, Frame } from '@inlay/contract/chat.ts';
 import { z } from 'zod';
-import { type AgentDependencies, type AgentLimits, runAgent } from '../src/agent/agent-loop.ts';
+import { type AgentDependencies, type AgentLimits, type RunAgent, runAgent } from '../src/agent/agent-loop.ts';
 import type { LanguageModel } from '../src/agent/language-models/language-model.ts';
 import { defineTool, type Tool } from '../src/agent/tools/tool.ts';
 import { abortChat } from '../src/chat/abort-chat.ts';
@@ -32,6 +32,8 @@ export interface ChatSetup {
   readonly clock?: () => Date;
   readonly runsPerUserMax?: number;
   readonly runsMax?: number;
+  /** Instead of the agent's own way with the language model. */
+  readonly runAgent?: RunAgent;
   /** Instead of the world's own. */
   readonly db?: TestDatabase['db'];
 }
@@ -156,7 +158,7 @@ function createChat(database: TestDatabase, setup: ChatSetup): Chat {
     changes: noChanges,
     watches: createPrincipalWatches({ db: database.db, changes: noChanges, clock: () => new Date(), log }),
     nodeId: randomUUID(),
-    runAgent: (input) => runAgent(agent, input),
+    runAgent: setup.runAgent ?? ((input) => runAgent(agent, input)),
   });
   const agentOf = ({ principal: { accountId }, agentId, accountName }: Caller) =>
     findAgent(db, { cloudRegion: undefined, accountName, agentId: String(agentId), accountId });

@@ -70,6 +70,15 @@ describe('valid', () => {
       { DATABASE_URL: 'postgresql:///inlay?host=/run/postgresql', INLAY_SECRET: strong, INLAY_DEMO: 'on' },
       { isDemo: true },
     ],
+    [
+      {
+        DATABASE_URL: url,
+        INLAY_SECRET: strong,
+        INLAY_STORE_CONNECTIONS_MAX: '50',
+        INLAY_STORE_STATEMENT_MS: '5000',
+      },
+      { store: { kind: 'postgres', url, connectionsMax: 50, statementMs: 5000 } },
+    ],
     [{ INLAY_API_KEY: 'k'.repeat(32) }, { apiKey: 'k'.repeat(32) }],
     [{ INLAY_BRAND: 'acmeBi2' }, { brand: 'acmeBi2' }],
     [{ INLAY_PUBLIC_URL: 'https://bi.example.com/inlay' }, { publicUrl: 'https://bi.example.com/inlay' }],

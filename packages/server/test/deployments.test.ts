@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { openLog } from '../src/log.ts';
 import { type Deployments, type DeploymentsDependencies, openDeployments } from '../src/query/deployments.ts';
@@ -136,6 +136,20 @@ test('disposing closes what is open and what is not closed yet', async () => {
   await deployments[Symbol.asyncDispose]();
   await expect(first.warehouse.ping()).rejects.toThrow();
   await expect(second.warehouse.ping()).rejects.toThrow();
+});
+
+test('one that was changed while the store is away is closed all the same', async () => {
+  const { get } = open(hearing());
+  const first = await get(accountId, 1);
+  await sql`alter table deployments rename to deployments_away`.execute(db);
+  try {
+    listeners.tell({ kind: 'deployment', id: 1 });
+    await expect(get(accountId, 1)).rejects.toThrow();
+    await deployments[Symbol.asyncDispose]();
+  } finally {
+    await sql`alter table deployments_away rename to deployments`.execute(db);
+  }
+  await expect(first.warehouse.ping()).rejects.toThrow();
 });
 
 test("another account's is not there, opened or not", async () => {

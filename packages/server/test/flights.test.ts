@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createFlights, type FlightPlan, type Passenger } from '../src/embed/flights.ts';
 
@@ -14,6 +15,7 @@ function controlled(more: Partial<FlightPlan<number, string>> = {}) {
     weightMax: 100,
     waitingMax: 10,
     weightOf: (item) => item,
+    partyOf: () => 'all',
     soon: (depart) => depart(),
     isOfOnePassenger: () => false,
     fly(passengers: Flight) {
@@ -53,6 +55,24 @@ describe('flights', () => {
     expect(itemsOf().at(-1)).toEqual([8]);
   });
 
+  test('take each party in turn where not all fit, and each in the order of coming', async () => {
+    const { flights, itemsOf, land } = controlled({ flightsMax: 1, partyOf: (item) => Math.floor(item / 10) });
+    for (const item of [10, 11, 12, 13, 14, 20, 30, 21]) void flights.add(item);
+    for (let index = 0; index < 3; index += 1) await land(index);
+    expect(itemsOf()).toEqual([[10], [11, 20, 30], [12, 21, 13], [14]]);
+  });
+
+  test('one party with heavy items does not keep another waiting', async () => {
+    const { flights, itemsOf, land } = controlled({
+      flightsMax: 1,
+      weightOf: (item) => (item < 10 ? 100 : 0),
+      partyOf: (item) => item < 10,
+    });
+    for (const item of [1, 2, 3, 4, 50]) void flights.add(item);
+    await land(0);
+    expect(itemsOf()).toEqual([[1], [2, 50]]);
+  });
+
   test('leave beside another only when they are full, or that one is held up', async () => {
     const { flights, itemsOf, land } = controlled({ heldUpMs: Number.POSITIVE_INFINITY });
     for (const item of [1, 2, 3]) void flights.add(item);
@@ -64,6 +84,21 @@ describe('flights', () => {
     expect(itemsOf()).toEqual([[1], [2, 3, 4]]);
     await land(1);
     expect(itemsOf()).toEqual([[1], [2, 3, 4], [5]]);
+  });
+
+  test('nobody waits for one that is held up until somebody else comes', async () => {
+    const { flights, itemsOf, land } = controlled({ heldUpMs: 20 });
+    const results = [1, 2, 3].map((item) => flights.add(item));
+    expect(itemsOf()).toEqual([[1]]);
+    await expect.poll(itemsOf).toEqual([[1], [2, 3]]);
+    // All that may be under way are: now there is something to wait for.
+    results.push(flights.add(4));
+    await land(1);
+    await land(0);
+    await expect.poll(itemsOf).toEqual([[1], [2, 3], [4]]);
+    await land(2);
+    expect(await Promise.all(results)).toHaveLength(4);
+    await flights[Symbol.asyncDispose]();
   });
 
   test('take those along who come before they leave', async () => {
@@ -143,6 +178,64 @@ describe('flights', () => {
       },
     });
     await expect(flights.add(1)).rejects.toThrow('at once');
+  });
+
+  test('whatever a flight does, everybody is answered once, and no rejection is left over', async () => {
+    const unhandled: unknown[] = [];
+    const onUnhandled = (reason: unknown): void => void unhandled.push(reason);
+    process.on('unhandledRejection', onUnhandled);
+    try {
+      const ways = ['answers', 'answers twice', 'throws', 'rejects', 'rejects after', 'hands on', 'forgets'] as const;
+      await fc.assert(
+        fc.asyncProperty(fc.array(fc.constantFrom(...ways), { minLength: 1, maxLength: 12 }), async (asked) => {
+          const flights = createFlights<(typeof ways)[number], string>({
+            flightsMax: 2,
+            heldUpMs: 1,
+            itemsMax: 3,
+            weightMax: 100,
+            waitingMax: 10,
+            weightOf: () => 1,
+            partyOf: (way) => way,
+            soon: setImmediate,
+            isOfOnePassenger: () => asked.length % 2 === 0,
+            fly(passengers) {
+              if (passengers.some(({ item }) => item === 'throws')) throw new Error('at once');
+              return (async () => {
+                await nextTurn();
+                if (passengers.some(({ item }) => item === 'rejects')) throw new Error('later');
+                for (const { item, resolve, reject } of passengers) {
+                  if (item === 'hands on') resolve(Promise.reject(new Error('elsewhere')));
+                  else if (item !== 'forgets') resolve(item);
+                  if (item === 'answers twice') reject(new Error('too late'));
+                }
+                if (passengers.some(({ item }) => item === 'rejects after')) throw new Error('after the answers');
+              })();
+            },
+          });
+          const settled = Promise.allSettled(asked.map((way) => flights.add(way)));
+          await flights[Symbol.asyncDispose]();
+          expect(await settled).toHaveLength(asked.length);
+        }),
+        { numRuns: 60 },
+      );
+      await nextTurn();
+    } finally {
+      process.off('unhandledRejection', onUnhandled);
+    }
+    expect(unhandled).toEqual([]);
+  });
+
+  test('an item of which the plan can say nothing is refused alone', async () => {
+    const { flights, land } = controlled({
+      weightOf: (item) => {
+        if (item === 2) throw new Error('no weight');
+        return 1;
+      },
+    });
+    const first = flights.add(1);
+    await expect(flights.add(2)).rejects.toThrow('no weight');
+    await land(0);
+    expect(await first).toBe('done 1');
   });
 
   test('more than may wait are refused', async () => {

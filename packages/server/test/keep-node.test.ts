@@ -4,7 +4,8 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { closeInterruptedRuns } from '../src/chat/interrupted-runs.ts';
 import { keepNode } from '../src/chat/keep-node.ts';
-import { endRun, insertRun, readMessages, writeMessage } from '../src/chat/thread-store.ts';
+import { endRun, insertRun, writeMessage } from '../src/chat/run-store.ts';
+import { readMessages } from '../src/chat/thread-store.ts';
 import { createNode } from '../src/store/node.ts';
 import { type ChatWorld, openChatWorld, until } from './chat-world.ts';
 import { databaseKinds } from './databases.ts';
@@ -93,7 +94,7 @@ describe.each(databaseKinds)('nodes on %s', (kind) => {
     await db.deleteFrom('nodes').where('id', '=', node.id).execute();
     await until(() => interruptions === 2);
 
-    keeping[Symbol.dispose]();
+    await keeping[Symbol.asyncDispose]();
     await node[Symbol.asyncDispose]();
     expect(await seen(node.id)).toBe(0);
     expect(await closeInterruptedRuns(db, now)).toBe(1);
@@ -106,7 +107,7 @@ describe.each(databaseKinds)('nodes on %s', (kind) => {
     const run = await runOf(before);
     await using node = createNode({ db, log });
     const runs = { interrupt: () => undefined };
-    using _keeping = await keepNode({ db, clock: () => now, log, node, runs, isAlone: true });
+    await using _keeping = await keepNode({ db, clock: () => now, log, node, runs, isAlone: true });
     expect(await stateOf(run.id)).toBe('failed');
   });
 });

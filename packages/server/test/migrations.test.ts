@@ -197,6 +197,8 @@ describe('version 0.1 becomes this one', { timeout: 120_000 }, () => {
     const filesAfter = await readFiles(store.db);
     for (const [name, file] of files) expect([name, filesAfter.get(name)]).toStrictEqual([name, file]);
     expect(await describeSchema(store.db)).toStrictEqual(await describeFresh());
+    // The agents that were there have used their numbers.
+    expect(await store.db.selectFrom('agent_ids').selectAll().execute()).toStrictEqual([{ id: 1 }]);
   });
 
   test('from wherever it was interrupted', async () => {

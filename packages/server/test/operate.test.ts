@@ -72,11 +72,16 @@ describe('metrics', { timeout: 120_000 }, () => {
     const port = await freePort();
     const node = await startOn(url, { INLAY_METRICS_PORT: String(port) });
     expect(await mint(node.url, apiKey)).toBe(200);
-    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    const read = async () => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    // The first sweep goes on beside the requests.
+    const text = await vi.waitFor(async () => {
+      const now = await read();
+      expect(now).toMatch(/^inlay_sweeps_total\{outcome="done"\} 1$/m);
+      return now;
+    }, 30_000);
     expect(text).toMatch(/^inlay_store_connections\{state="idle"\} \d+$/m);
     expect(text).toMatch(/^inlay_sessions_minted_total\{outcome="OK"\} 1$/m);
     expect(text).toMatch(/^inlay_changes_lag_seconds [\d.e-]+$/m);
-    expect(text).toMatch(/^inlay_sweeps_total\{outcome="done"\} 1$/m);
     expect((await fetch(`${node.url}/metrics`)).status).toBe(404);
   });
 

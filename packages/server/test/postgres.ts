@@ -32,8 +32,9 @@ const startTimeoutMs = 60_000;
 /**
  * Makes a cluster in a temporary folder and starts it on a free port of the loopback.
  * @param backup the files of another cluster, which are copied instead of making a new one
+ * @param isDurable every commit waits for the disk, as in production; tests can do without
  */
-export async function startPostgres(backup?: string): Promise<TestPostgres> {
+export async function startPostgres(backup?: string, isDurable = false): Promise<TestPostgres> {
   const identity = unprivilegedIdentity();
   const folder = await mkdtemp(join(tmpdir(), 'inlay-postgres-'));
   let server: ChildProcess | undefined;
@@ -57,7 +58,8 @@ export async function startPostgres(backup?: string): Promise<TestPostgres> {
     else await restoreCluster(backup, data, identity);
 
     const port = await freePort();
-    const settings = ['listen_addresses=127.0.0.1', `port=${port}`, 'unix_socket_directories=', 'fsync=off'];
+    const settings = ['listen_addresses=127.0.0.1', `port=${port}`, 'unix_socket_directories='];
+    if (!isDurable) settings.push('fsync=off');
     const baseUrl = `postgres://inlay@127.0.0.1:${port}/`;
     process.once('exit', () => server?.kill('SIGINT'));
     const resume = async (): Promise<void> => {

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createSessionMinter, type MintRequest, type SessionMinter } from '../src/embed/session-minter.ts';
 import type { Schema } from '../src/store/schema.ts';
 import { hashSecret } from '../src/store/secret.ts';
+import { noMetrics, noTelemetry } from '../src/telemetry/telemetry.ts';
 import type { Principal } from '../src/users/principal.ts';
 import { loadSubject } from '../src/users/subject.ts';
 import { type Definitions, type ExternalUserSettings, type Scope, tenantWide } from '../src/users/user-call.ts';
@@ -410,13 +411,18 @@ describe.each(databaseKinds)('the session minter on %s', (kind) => {
       },
       transformResult: async ({ result }) => result,
     });
-    await using broken = createSessionMinter({ db: flaky, clock: () => now, limits, ...times });
+    const outcomes: string[] = [];
+    const metrics = { ...noMetrics, sessionMinted: (outcome: string) => void outcomes.push(outcome) };
+    const telemetry = { ...noTelemetry, metrics };
+    await using broken = createSessionMinter({ db: flaky, clock: () => now, limits, ...times, telemetry });
     const settled = await Promise.allSettled(
       Array.from({ length: 30 }, (_, index) => mint({ externalId: `user-${index}` }, broken)),
     );
     expect(settled.map((one) => (one.status === 'rejected' ? one.reason : null))).toEqual(Array(30).fill(away));
+    expect(outcomes).toEqual(Array(30).fill('INTERNAL'));
     isAway = false;
     await mint({ externalId: 'back' }, broken);
+    expect(outcomes.at(-1)).toBe('OK');
   });
 
   test('a session stands no longer than all that it needs', async () => {

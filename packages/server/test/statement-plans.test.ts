@@ -150,6 +150,7 @@ describe('on 30,000 users of 3 accounts', () => {
     expect(statements.length).toBeGreaterThan(0);
     const found: string[] = [];
     await server.context.db.connection().execute(async (connection) => {
+      await sql`select set_config('enable_seqscan', 'on', false)`.execute(connection);
       // As on the disks of today, where a page out of order costs little more than the next one.
       await sql`select set_config('random_page_cost', '1.1', false)`.execute(connection);
       for (const statement of statements) {

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { endRun, insertRun, writeMessage } from '../src/chat/thread-store.ts';
+import { endRun, insertRun, writeMessage } from '../src/chat/run-store.ts';
 import type { Schema } from '../src/store/schema.ts';
 import { sweep } from '../src/store/sweep.ts';
 import { startSweeper } from '../src/store/sweeper.ts';

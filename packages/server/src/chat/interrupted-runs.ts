@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ErrorCode } from '@inlay/contract/error.ts';
 import { type Kysely, sql } from 'kysely';
+import { json } from '../store/json.ts';
 import { nodeIsGone } from '../store/node.ts';
 import type { Schema } from '../store/schema.ts';
 import type { RunFailure } from './frames.ts';
@@ -18,12 +19,12 @@ export const interrupted = {
  * @returns how many runs were closed.
  */
 export async function closeInterruptedRuns(db: Kysely<Schema>, now: Date): Promise<number> {
-  const error = JSON.stringify({ ...interrupted, requestId: `req_${randomUUID()}` } satisfies RunFailure);
+  const error: RunFailure = { ...interrupted, requestId: `req_${randomUUID()}` };
   const result = JSON.stringify({ error: { ...interrupted, hint: '' } });
   return db.transaction().execute(async (transaction) => {
     // First the runs: from here on nobody writes a message into one of them.
     const { rows } = await sql<{ readonly id: string; readonly thread_id: string }>`
-      update runs set state = 'failed', error = ${error}::text::jsonb, ended_at = ${now}
+      update runs set state = 'failed', error = ${json(error)}, ended_at = ${now}
       where state = 'running' and (node_id is null or ${nodeIsGone('runs.node_id')})
       returning id, thread_id`.execute(transaction);
     if (rows.length === 0) return 0;
@@ -31,7 +32,7 @@ export async function closeInterruptedRuns(db: Kysely<Schema>, now: Date): Promi
     await sql`
       update messages m
       set is_in_process = false, tool_call = m.tool_call || jsonb_build_object('result', ${result}::text)
-      from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as r(id uuid, thread_id uuid)
+      from jsonb_to_recordset(${json(rows)}) as r(id uuid, thread_id uuid)
       where m.thread_id = r.thread_id and m.run_id = r.id and m.is_in_process`.execute(transaction);
     return rows.length;
   });

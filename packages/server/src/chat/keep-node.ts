@@ -1,5 +1,6 @@
 /** This node and its runs among those of others on the same store: it says that it is alive, and closes what dead ones have left. */
-import { type Kysely, sql } from 'kysely';
+import type { Kysely } from 'kysely';
+import { repeat } from '../repeat.ts';
 import { forgetNodes, type Node } from '../store/node.ts';
 import type { Schema } from '../store/schema.ts';
 import { closeInterruptedRuns } from './interrupted-runs.ts';
@@ -22,16 +23,19 @@ export interface KeepNodeDependencies {
  * Starts the node, closes the runs that nodes which are gone have left, and goes on to do so until disposed. To be called when
  * the store has its tables, before the first run.
  */
-export async function keepNode({ db, clock, log, node, runs, isAlone }: KeepNodeDependencies): Promise<Disposable> {
+export async function keepNode({
+  db,
+  clock,
+  log,
+  node,
+  runs,
+  isAlone,
+}: KeepNodeDependencies): Promise<AsyncDisposable> {
   if (isAlone) await forgetNodes(db);
   await node.start(() => runs.interrupt());
-  const close = async (): Promise<void> => {
-    await closeInterruptedRuns(db, clock());
-    await sql`delete from nodes where seen_at < clock_timestamp() - interval '1 hour'`.execute(db);
-  };
+  const close = async (): Promise<void> => void (await closeInterruptedRuns(db, clock()));
   await close();
-  const timer = setInterval(() => {
-    close().catch((err: unknown) => log.error({ err }, 'the runs of nodes that are gone could not be closed'));
-  }, closeMs).unref();
-  return { [Symbol.dispose]: () => clearInterval(timer) };
+  return repeat(close, { firstMs: closeMs, everyMs: closeMs }, (err) =>
+    log.error({ err }, 'the runs of nodes that are gone could not be closed'),
+  );
 }

@@ -16,8 +16,9 @@ import { toConversation } from './conversation.ts';
 import { createLocks } from './exclusively.ts';
 import { type Message, messageFrame, startRun } from './frames.ts';
 import { interrupted } from './interrupted-runs.ts';
+import { findRun, insertRun, isRunning, type StoredRun } from './run-store.ts';
 import { createThreadLog, type ThreadLog } from './thread-log.ts';
-import { findRun, insertRun, isRunning, readMessages, type StoredRun, type ThreadOwner } from './thread-store.ts';
+import { readMessages, type ThreadOwner } from './thread-store.ts';
 import { writeRun } from './write-run.ts';
 
 /** Characters of the first input that become the title of a thread. */

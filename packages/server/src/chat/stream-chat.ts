@@ -7,16 +7,9 @@ import type { Principal } from '../users/principal.ts';
 import type { Agent } from './find-agent.ts';
 import { followRun, type Reader } from './follow-run.ts';
 import { abortedFrame, cutoffFrame, errorFrame, joinRun, messageFrame, toHistory, usageFrame } from './frames.ts';
+import { findRun, type StoredRun } from './run-store.ts';
 import type { Run, Runs } from './runs.ts';
-import {
-  findRun,
-  findThread,
-  insertThread,
-  isThreadOf,
-  readMessages,
-  type StoredRun,
-  type ThreadOwner,
-} from './thread-store.ts';
+import { findThread, insertThread, isThreadOf, readMessages, type ThreadOwner } from './thread-store.ts';
 import { noUsage } from './write-run.ts';
 
 /** What the chat needs. */

@@ -5,9 +5,9 @@ import type { AgentEvent } from '../agent/events.ts';
 import { InlayError } from '../errors.ts';
 import { applyEvent, type Message, type RunState } from './frames.ts';
 import { interrupted } from './interrupted-runs.ts';
+import { endRun, type RunEnd, writeMessage } from './run-store.ts';
 import type { RunsDependencies } from './runs.ts';
 import type { ThreadLog } from './thread-log.ts';
-import { endRun, type RunEnd, writeMessage } from './thread-store.ts';
 
 /** Attempts to keep the end of a run; without it the thread takes no input until the next start. */
 const endAttemptsMax = 5;
@@ -50,6 +50,7 @@ export async function writeRun(
   let end: RunEnd = { state: 'failed', usage: null, error: null };
   let beginning: Promise<void> = Promise.resolve();
   let isLost = false;
+  let isOver = false;
 
   async function keep(message: Message): Promise<void> {
     if (isLost) return;
@@ -79,6 +80,7 @@ export async function writeRun(
   }
 
   async function keepEnd(): Promise<void> {
+    isOver = true;
     for (let attempt = 1; attempt <= endAttemptsMax; attempt++) {
       try {
         await endRun(db, run.id, end, clock());
@@ -97,7 +99,9 @@ export async function writeRun(
   } catch (error) {
     serverLog.error({ err: error, runId: run.id, requestId: agentInput.requestId }, 'a run could not be written');
     beginning = Promise.resolve();
-    for (const event of breakOff(state, agentInput.requestId)) {
+    // An agent that fails after its last word has said everything: the end is kept, and the run's place given back.
+    const missing = isOver ? [] : breakOff(state, agentInput.requestId);
+    for (const event of missing) {
       // Readers get their lines even when the store takes nothing.
       await write(event).catch(() => {
         const { state: next, frame } = applyEvent(state, event);

@@ -1,8 +1,8 @@
 /**
  * Work done for many at once. What comes in while a flight is under way waits and is taken together by the next one, in the order
- * of coming; with nothing under way a flight leaves at once. So there is no timer, an idle server waits for nobody, and a busy
- * one asks the store once for many. A second flight leaves beside the first only when that is full or held up: two half empty ones
- * cost more than one.
+ * of coming, and where not all fit, each party in turn, so that one with many calls does not make the others wait. With nothing
+ * under way a flight leaves at once: an idle server waits for nobody, and a busy one asks the store once for many. A second flight
+ * leaves beside the first only when it is full, or the first is held up: two half empty ones cost more than one.
  */
 import { InlayError } from '../errors.ts';
 
@@ -18,7 +18,10 @@ export interface Passenger<Item, Result> {
 export interface FlightPlan<Item, Result> {
   /** Flights under way at a time. */
   readonly flightsMax: number;
-  /** A flight that left longer ago than this is held up, in milliseconds: nobody waits for it to end, if there is another. */
+  /**
+   * A flight that left so long ago, in milliseconds, is held up: nobody waits for it to end, if there is another. Infinity: none
+   * ever is.
+   */
   readonly heldUpMs: number;
   /** Items on one flight. */
   readonly itemsMax: number;
@@ -32,10 +35,18 @@ export interface FlightPlan<Item, Result> {
    */
   soon(depart: () => void): void;
   weightOf(item: Item): number;
+  /** On whose behalf the item comes: equal for one party. */
+  partyOf(item: Item): unknown;
   /** Settles every passenger; when it rejects, those not settled yet are rejected with its reason, and nothing was done for them. */
   fly(passengers: readonly Passenger<Item, Result>[]): Promise<void>;
   /** Whether a reason for which a flight failed can be the fault of one passenger: then each flies again alone, once. */
   isOfOnePassenger(reason: unknown): boolean;
+}
+
+/** A passenger who waits, with what the plan says of the item. */
+interface Waiting<Item, Result> extends Passenger<Item, Result> {
+  readonly weight: number;
+  readonly party: unknown;
 }
 
 /** Flights for the items that come in. Disposing takes no more, and resolves when all who wait have been answered. */
@@ -49,11 +60,13 @@ export interface Flights<Item, Result> extends AsyncDisposable {
 
 /** Makes the flights of `plan`; none is under way. */
 export function createFlights<Item, Result>(plan: FlightPlan<Item, Result>): Flights<Item, Result> {
-  const waiting: Passenger<Item, Result>[] = [];
+  let waiting: Waiting<Item, Result>[] = [];
   const underWay = new Set<Promise<void>>();
   let isClosing = false;
   let isDeparting = false;
   let leftAtMs = 0;
+  /** Goes off when the latest flight counts as held up; only while somebody waits who may leave then. */
+  let heldUp: NodeJS.Timeout | undefined;
 
   /** Whether a flight may leave now. Weights are not counted: a heavy flight is as good as a full one to whoever waits for it. */
   function mayDepart(): boolean {
@@ -62,16 +75,17 @@ export function createFlights<Item, Result>(plan: FlightPlan<Item, Result>): Fli
     return performance.now() - leftAtMs >= plan.heldUpMs;
   }
 
-  /** Those whose turn it is: the first of all, and as many after it as fit beside it. */
+  /** Those whose turn it is: the first of all, and as many after it as fit beside it, in turns. */
   function board(): Passenger<Item, Result>[] {
+    const boarded = new Set<Waiting<Item, Result>>();
     let weight = 0;
-    let count = 0;
-    for (const { item } of waiting) {
-      weight += plan.weightOf(item);
-      if (count === plan.itemsMax || (count > 0 && weight > plan.weightMax)) break;
-      count += 1;
+    for (const passenger of inTurns(waiting)) {
+      weight += passenger.weight;
+      if (boarded.size === plan.itemsMax || (boarded.size > 0 && weight > plan.weightMax)) break;
+      boarded.add(passenger);
     }
-    return waiting.splice(0, count);
+    waiting = waiting.filter((passenger) => !boarded.has(passenger));
+    return [...boarded];
   }
 
   function depart(): void {
@@ -84,26 +98,56 @@ export function createFlights<Item, Result>(plan: FlightPlan<Item, Result>): Fli
       });
       underWay.add(flight);
     }
+    awaitHeldUp();
+  }
+
+  /** Without it, who comes last would wait for a flight that is held up until somebody else comes or that one ends. */
+  function awaitHeldUp(): void {
+    const isOneFree = waiting.length > 0 && underWay.size > 0 && underWay.size < plan.flightsMax;
+    if (heldUp !== undefined || !isOneFree || plan.heldUpMs === Number.POSITIVE_INFINITY) return;
+    const leftMs = plan.heldUpMs - (performance.now() - leftAtMs);
+    heldUp = setTimeout(
+      () => {
+        heldUp = undefined;
+        depart();
+      },
+      Math.max(1, leftMs),
+    );
   }
 
   return {
-    add(item) {
-      if (isClosing) return Promise.reject(notReady('The server is stopping.'));
-      if (waiting.length >= plan.waitingMax) return Promise.reject(notReady('Too many calls wait at this moment.'));
+    // What the plan says of an item is asked here, where a failure is that of the caller alone.
+    async add(item) {
+      if (isClosing) throw notReady('The server is stopping.');
+      if (waiting.length >= plan.waitingMax) throw notReady('Too many calls wait at this moment.');
       const { promise, resolve, reject } = Promise.withResolvers<Result>();
-      waiting.push({ item, resolve, reject });
+      waiting.push({ item, weight: plan.weightOf(item), party: plan.partyOf(item), resolve, reject });
       if (!isDeparting && mayDepart()) {
         isDeparting = true;
         plan.soon(depart);
-      }
+      } else awaitHeldUp();
       return promise;
     },
     async [Symbol.asyncDispose]() {
       isClosing = true;
       depart();
       while (underWay.size > 0) await Promise.all(underWay);
+      clearTimeout(heldUp);
     },
   };
+}
+
+/** The first of each party in the order of coming, then the second of each, and so on. */
+function inTurns<Item, Result>(waiting: readonly Waiting<Item, Result>[]): Waiting<Item, Result>[] {
+  const turns = new Map<unknown, number>();
+  const placed = waiting.map((passenger) => {
+    const turn = turns.get(passenger.party) ?? 0;
+    turns.set(passenger.party, turn + 1);
+    return { passenger, turn };
+  });
+  // Sorting keeps the order of coming within a turn.
+  if (turns.size > 1) placed.sort((one, other) => one.turn - other.turn);
+  return placed.map(({ passenger }) => passenger);
 }
 
 /** Never rejects: whatever happens, every passenger is settled. */

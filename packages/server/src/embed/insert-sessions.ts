@@ -1,8 +1,8 @@
 import type { EmbedSessionSettings } from '@inlay/contract/embed.ts';
 import type { SecurityContextJson } from '@inlay/contract/user.ts';
 import { type Kysely, sql } from 'kysely';
+import { json } from '../store/json.ts';
 import type { Schema } from '../store/schema.ts';
-import { json } from '../users/json.ts';
 
 /** A row of `sessions` as it is minted: waiting for its exchange. */
 export interface NewSession {

@@ -1,9 +1,9 @@
 /** Sessions at work: the exchange of a sessionId for a token, the token's successor, and what a token stands for. */
-
+import type { EmbedSessionSettings } from '@inlay/contract/embed.ts';
 import type { SecurityContextJson } from '@inlay/contract/user.ts';
 import { type Kysely, sql } from 'kysely';
 import { InlayError } from '../errors.ts';
-import type { EmbedSessionSettings, Schema } from '../store/schema.ts';
+import type { Schema } from '../store/schema.ts';
 import { hashSecret } from '../store/secret.ts';
 import type { Principal } from '../users/principal.ts';
 import { sessionEnd, sessionScope, sessionStands } from '../users/session-stands.ts';
@@ -28,7 +28,7 @@ export interface IssuedToken {
 export interface TokenSession {
   readonly principal: Principal & { readonly sessionId: string };
   readonly deploymentId: number;
-  /** No token of the session may outlive this: the session's end, the ephemeral user's or the API key's. */
+  /** No token of the session may outlive this: the session's end, or the ephemeral user's. */
   readonly endsAt: Date;
 }
 

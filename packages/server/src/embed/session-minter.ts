@@ -20,7 +20,7 @@ import type { SessionCall } from './session-rules.ts';
 const lookingMax = 2;
 const changingMax = 2;
 /** How long after it has left a flight counts as held up. */
-const heldUpMs = 25;
+const heldUpMs = 250;
 /** Calls on a flight, and the things that they name, which bound what is held in memory and locked at a time. */
 const callsMax = 64;
 const namedMax = 4000;
@@ -101,7 +101,6 @@ export function createSessionMinter(dependencies: SessionMinterDependencies): Se
           resolved.map((one) => newSession(one, now, dependencies)),
         ),
       settle(call, outcome) {
-        metrics.sessionMinted(outcome instanceof InlayError ? outcome.code : 'OK');
         if (outcome instanceof InlayError) passengers.get(call)?.reject(outcome);
         else passengers.get(call)?.resolve({ sessionId: call.sessionId });
       },
@@ -117,6 +116,7 @@ export function createSessionMinter(dependencies: SessionMinterDependencies): Se
     ...sizes,
     flightsMax: changingMax,
     weightOf: ({ call }) => countNamed(call.request),
+    partyOf: ({ call }) => call.accountId,
     fly: (passengers) =>
       flyWith(new Map(passengers.map((passenger) => [passenger.item.call, passenger])), (flight) =>
         settleChanging(db, flight, new Map(passengers.map(({ item }) => [item.call, item.changes]))),
@@ -126,6 +126,7 @@ export function createSessionMinter(dependencies: SessionMinterDependencies): Se
     ...sizes,
     flightsMax: lookingMax,
     weightOf: countNamed,
+    partyOf: ({ accountId }) => accountId,
     async fly(passengers) {
       const calls = new Map(passengers.map((passenger) => [toMintCall(passenger.item, limits), passenger]));
       const left = await flyWith(calls, (flight) => settleUnchanged(db, flight));
@@ -134,7 +135,16 @@ export function createSessionMinter(dependencies: SessionMinterDependencies): Se
     },
   });
   return {
-    mint: (request) => looking.add(request),
+    async mint(request) {
+      try {
+        const minted = await looking.add(request);
+        metrics.sessionMinted('OK');
+        return minted;
+      } catch (error) {
+        metrics.sessionMinted(error instanceof InlayError ? error.code : 'INTERNAL');
+        throw error;
+      }
+    },
     async [Symbol.asyncDispose]() {
       await looking[Symbol.asyncDispose]();
       await changing[Symbol.asyncDispose]();

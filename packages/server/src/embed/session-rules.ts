@@ -9,6 +9,7 @@ import type { ErrorCode, Issue } from '@inlay/contract/error.ts';
 import { agreedCode } from '@inlay/contract/limited.ts';
 import type { SecurityContextJson, UserShapes } from '@inlay/contract/user.ts';
 import { InlayError } from '../errors.ts';
+import { requireUtc } from '../query/require-utc.ts';
 import { problemOfDefault } from '../users/default-value.ts';
 import type { Definitions, Lifetime, Scope, UserSettings } from '../users/user-call.ts';
 
@@ -274,14 +275,11 @@ function checkDefaults(definitions: Definitions['attributes'], { shapes }: CallS
 }
 
 /**
- * Refuses what would be passed over: times are cut in UTC, and a data model has one branch.
+ * Refuses what would be passed over: timezones but UTC, and branches, of which a data model has one.
  * @throws InlayError FIELD_NOT_SUPPORTED or BRANCH_NOT_FOUND.
  */
 function checkSettings({ timezone, branchName }: EmbedSessionSettings): void {
-  if (timezone !== undefined && !/^(etc\/)?utc$/i.test(timezone)) {
-    const message = 'UTC is the only timezone of this version';
-    throw new InlayError('FIELD_NOT_SUPPORTED', message, { issues: [{ path: 'settings.timezone', message }] });
-  }
+  requireUtc(timezone, 'settings.timezone');
   if (branchName !== undefined && branchName !== 'main') {
     throw new InlayError('BRANCH_NOT_FOUND', 'The data model has no such branch.');
   }

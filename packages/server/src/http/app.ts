@@ -3,15 +3,16 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import fastifySwagger from '@fastify/swagger';
+import { errorCodes } from '@inlay/contract/error.ts';
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Context } from '../context.ts';
 import { InlayError } from '../errors.ts';
 import { authenticationHook, type CredentialRequirement } from './authenticate.ts';
 import { allowOriginOf, answerPreflights } from './cors.ts';
-import { errorBody, failureOf } from './error-response.ts';
+import { errorBody, type Failure, failureOf } from './error-response.ts';
 import { isDeeperThan, jsonDepthMax } from './json-depth.ts';
-import { countFailure, limitFailures, limitRequests } from './limit-requests.ts';
+import { countFailure, limitRequests } from './limit-requests.ts';
 import { observeRequests } from './observe-requests.ts';
 import { openApiSettings } from './open-api.ts';
 import { type App, errorReplies, securityOf } from './route.ts';
@@ -87,7 +88,6 @@ export async function buildApp(context: Context): Promise<App> {
     // Before the body is read: a path that does not exist is that, whatever is sent to it. No name holds a NUL.
     if (request.is404 || /^[^?]*%00/.test(request.url)) throw new InlayError('ROUTE_NOT_FOUND', 'No such path');
   });
-  limitFailures(app, context.rateLimits);
   app.addHook('onRequest', authenticationHook(context));
   app.addHook('onRequest', (request, reply) => allowOriginOf(context.db, request, reply, request.caller));
   limitRequests(app, context.rateLimits);
@@ -165,17 +165,21 @@ function sendFailure(
   reply: FastifyReply,
   error: unknown,
 ): void {
-  const failure = failureOf(error);
+  const failure = limitedFailureOf(error, request, rateLimits);
   if (failure.isLogged) log.error({ err: error, requestId: request.id }, 'request failed');
   const body = errorBody(failure, request.id, request.routeOptions.config?.errorHoldsMessage);
   reply.header('x-request-id', request.id);
-  if (body.statusCode === 401) {
-    reply.header('www-authenticate', 'Bearer');
-    countFailure(request, rateLimits);
-  }
+  if (body.statusCode === 401) reply.header('www-authenticate', 'Bearer');
   if (body.statusCode === 429) telemetry.metrics.requestLimited(failure.code);
   if (failure.retryAfterSeconds !== undefined) reply.header('retry-after', failure.retryAfterSeconds);
   reply.code(body.statusCode).type('application/json; charset=utf-8').send(body);
+}
+
+/** What is to be said of `error`; of a credential that did not open, one too many from its address, that. */
+function limitedFailureOf(error: unknown, request: FastifyRequest, rateLimits: Context['rateLimits']): Failure {
+  const failure = failureOf(error);
+  const refusal = errorCodes[failure.code][0] === 401 ? countFailure(request, rateLimits) : null;
+  return refusal === null ? failure : failureOf(refusal);
 }
 
 /** What is not HTTP reaches no route; it gets the same error body, and the connection ends. */

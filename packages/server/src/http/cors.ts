@@ -5,6 +5,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Kysely, sql } from 'kysely';
 import { z } from 'zod';
+import { json } from '../store/json.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Caller, CredentialRequirement } from './authenticate.ts';
 import type { App } from './route.ts';
@@ -96,7 +97,7 @@ async function isListed(db: Kysely<Schema>, origin: string, { params }: FastifyR
   const { accountName = null } = paramsSchema.parse(params);
   const { rows } = await sql`
     select 1 from accounts
-    where allowed_origins @> ${JSON.stringify([origin])}::jsonb and coalesce(${accountName}::text, name) = name
+    where allowed_origins @> ${json([origin])} and coalesce(${accountName}::text, name) = name
     limit 1`.execute(db);
   return rows.length > 0;
 }

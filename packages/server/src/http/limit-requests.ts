@@ -2,23 +2,18 @@
 import type { FastifyRequest } from 'fastify';
 import type { InlayError } from '../errors.ts';
 import type { Caller } from './authenticate.ts';
-import type { RateLimits } from './rate-limits.ts';
+import type { Counted, RateLimits } from './rate-limits.ts';
 import type { App } from './route.ts';
 
-/** Before authentication: an address from which many credentials did not open has to wait. */
-export function limitFailures(app: App, rateLimits: RateLimits): void {
-  app.addHook('onRequest', async (request) => {
-    const { credential, isForPages } = request.routeOptions.config;
-    if (credential === 'none' && isForPages !== true) return;
-    const address = addressOf(request);
-    if (address !== null) rateLimits.requireFewFailures(address);
-  });
-}
-
-/** Counts a credential that did not open, whether it stood in the header or in the body. */
-export function countFailure(request: FastifyRequest, rateLimits: RateLimits): void {
+/**
+ * Counts a credential that did not open, whether it stood in the header or in the body. One that opens is never refused for what
+ * others show from its address: behind one address may be a whole company, or all servers of a host, one of which still has
+ * yesterday's key.
+ * @returns null, or what to answer with instead, when too many did not
+ */
+export function countFailure(request: FastifyRequest, rateLimits: RateLimits): InlayError | null {
   const address = addressOf(request);
-  if (address !== null) rateLimits.countFailure(address);
+  return address === null ? null : rateLimits.countFailure(address);
 }
 
 /**
@@ -39,10 +34,9 @@ export function limitRequests(app: App, rateLimits: RateLimits): void {
   });
 }
 
-const countedOf = (caller: Caller) =>
-  caller.kind === 'api-key'
-    ? ({ kind: 'key', keyId: caller.keyId } as const)
-    : ({ kind: 'user', userId: caller.principal.userId } as const);
+/** As whom a caller is counted. */
+export const countedOf = (caller: Caller): Counted =>
+  caller.kind === 'api-key' ? { kind: 'key', keyId: caller.keyId } : { kind: 'user', userId: caller.principal.userId };
 
 /**
  * The address of whoever asks; null where it is that of a proxy which the settings do not trust (INLAY_TRUST_PROXY): everybody

@@ -10,6 +10,7 @@ import { InlayError } from '../errors.ts';
 import { appendAuditEntry } from '../store/audit-log.ts';
 import { actorOf, requireApiKey } from './authenticate.ts';
 import { codeOfIssues, failureOf, issuesOf } from './error-response.ts';
+import { countedOf } from './limit-requests.ts';
 import { type App, errorReplies } from './route.ts';
 
 /** Whose account is meant, and what the path names, parsed. */
@@ -39,7 +40,7 @@ export interface ManageOptions<Params> {
 /**
  * Registers the route of an operation: for admin keys of the whole account, validated by the operation's shapes. A path
  * parameter that does not have its shape is a 404. Success is audited by the use case, in its transaction; here every refusal
- * (4xx) of an operation that changes something is, with its code, except those of the rate limit.
+ * (4xx) of an operation that changes something is, with its code, except those of the rate limit, and as many as the log keeps.
  * @param handler returns the reply; for 204 nothing.
  */
 export function manage<
@@ -99,7 +100,10 @@ export function manage<
   });
 }
 
-/** @throws InlayError INVALID_REQUEST, or the code of the limit that is passed, with an issue for each thing that is wrong in the query or body. */
+/**
+ * @throws InlayError INVALID_REQUEST, or the code of the limit that is passed, with an issue for each thing that is wrong in the
+ * query or body.
+ */
 function parse<Shape extends z.ZodType>(shape: Shape, place: 'query' | 'body', value: unknown): z.output<Shape> {
   const { data, error } = shape.safeParse(value);
   if (error === undefined) return data;
@@ -126,7 +130,7 @@ function describe({ id, tag, summary, params, query, body, status, reply }: Oper
 
 /** Keeps who was refused what. It must not turn a refusal into something else: its own failure goes to the log. */
 async function auditRefusal(
-  { db, clock, log }: Context,
+  { db, clock, log, rateLimits }: Context,
   request: FastifyRequest,
   action: string,
   error: FastifyError,
@@ -135,6 +139,7 @@ async function auditRefusal(
   const { code, retryAfterSeconds } = failureOf(error);
   const isRefusal = errorCodes[code][0] >= 400 && errorCodes[code][0] < 500;
   if (caller === null || !isRefusal || retryAfterSeconds !== undefined) return;
+  if (!rateLimits.countRefusal(countedOf(caller))) return;
   const { object, details } = namedBy(request.params, action);
   try {
     await appendAuditEntry(

@@ -38,7 +38,8 @@ export interface NdjsonOptions {
  * Sends each of `lines` as one line of JSON and ends the reply. Nothing is sent before the first line is there, so that
  * a failure up to then is thrown and becomes a normal HTTP error. When the client goes away, `return()` of the iterator
  * is called at once; an async generator hears it only at its next `yield`, so one that may wait long must also watch
- * {@link disconnectSignal}. A client that takes nothing for `stallMs` is gone as well. Resolves when the reply has ended or the lines have stopped.
+ * {@link disconnectSignal}. A client that takes nothing for `stallMs` is gone as well. Resolves when the reply has ended or the
+ * lines have stopped.
  */
 export async function sendNdjson(
   reply: FastifyReply,

@@ -7,8 +7,6 @@ export interface RateBuckets {
    * @returns null, or in how many whole seconds (at least 1) there is one again; then nothing was taken.
    */
   take(key: string, perMinuteMax: number): number | null;
-  /** The same without taking. */
-  look(key: string, perMinuteMax: number): number | null;
 }
 
 const minuteMs = 60_000;
@@ -45,10 +43,6 @@ export function createRateBuckets(keysMax: number, nowMs: () => number): RateBuc
         fullAtMs.delete(old);
       }
       return null;
-    },
-    look(key, perMinuteMax) {
-      const now = nowMs();
-      return seconds(waitMs(Math.max(fullAtMs.get(key) ?? now, now), now, minuteMs / perMinuteMax));
     },
   };
 }

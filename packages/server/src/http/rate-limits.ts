@@ -27,10 +27,20 @@ export interface RateLimits {
    * @returns null, or the refusal (RATE_LIMITED): then the request was not counted.
    */
   count(counted: Counted, ofAccount: AccountLimits): InlayError | null;
-  /** @throws InlayError RATE_LIMITED when too many credentials from the address did not open; before a credential is looked up. */
-  requireFewFailures(address: string): void;
-  countFailure(address: string): void;
+  /**
+   * Counts a credential from the address that did not open.
+   * @returns null, or the refusal (RATE_LIMITED) to answer with instead: then it was not counted.
+   */
+  countFailure(address: string): InlayError | null;
+  /**
+   * Counts a refusal that the audit log would keep. Whoever may do nothing could otherwise fill it, and nobody could empty it.
+   * @returns whether it is one of the first {@link auditedRefusalsPerMinuteMax} of a minute, which are kept
+   */
+  countRefusal(counted: Counted): boolean;
 }
+
+/** Refusals of one key or user that the audit log keeps, per minute: more than people make, and enough to see what goes on. */
+export const auditedRefusalsPerMinuteMax = 60;
 
 /** Keys and users, and addresses, that are counted at a time; beyond, the ones that were idle for longest start anew. */
 const countedMax = 200_000;
@@ -39,6 +49,7 @@ const countedMax = 200_000;
 export function createRateLimits(settings: RateLimitSettings, nowMs: () => number): RateLimits {
   const requests = createRateBuckets(countedMax, nowMs);
   const failures = createRateBuckets(countedMax, nowMs);
+  const refusals = createRateBuckets(countedMax, nowMs);
   return {
     count(counted, ofAccount) {
       const name = counted.kind === 'key' ? 'keyRequestsPerMinuteMax' : 'userRequestsPerMinuteMax';
@@ -46,13 +57,11 @@ export function createRateLimits(settings: RateLimitSettings, nowMs: () => numbe
       const whose = counted.kind === 'key' ? 'this API key' : 'this user';
       return wait === null ? null : limited(`Too many requests of ${whose}`, wait);
     },
-    requireFewFailures(address) {
-      const wait = failures.look(networkOf(address), settings.failedAuthenticationsPerMinuteMax);
-      if (wait !== null) throw limited('Too many credentials from this address did not open', wait);
-    },
     countFailure(address) {
-      failures.take(networkOf(address), settings.failedAuthenticationsPerMinuteMax);
+      const wait = failures.take(networkOf(address), settings.failedAuthenticationsPerMinuteMax);
+      return wait === null ? null : limited('Too many credentials from this address did not open', wait);
     },
+    countRefusal: (counted) => refusals.take(keyOf(counted), auditedRefusalsPerMinuteMax) === null,
   };
 }
 

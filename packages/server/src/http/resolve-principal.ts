@@ -10,7 +10,7 @@ import { findExternalUser, findInternalUser } from '../users/find-user.ts';
 import type { Principal } from '../users/principal.ts';
 import { resolveUser } from '../users/resolve-users.ts';
 import { tenantWide, type UserCall } from '../users/user-call.ts';
-import type { Caller } from './authenticate.ts';
+import type { ApiKeyCaller, Caller } from './authenticate.ts';
 import { codeOfIssues, issuesOf } from './error-response.ts';
 import { isDeeperThan, jsonDepthMax } from './json-depth.ts';
 import type { Counted, RateLimits } from './rate-limits.ts';
@@ -55,8 +55,8 @@ export function sessionSettingsOf(request: FastifyRequest, ofBody: unknown): unk
  * For whom the caller asks. With an API key the user of `sessionSettings` is made or changed as they say (service.md 4.3);
  * with an embed token they are ignored.
  * @throws InlayError SESSION_SETTINGS_REQUIRED when an API key gives none, so that nobody asks without a user;
- * INVALID_REQUEST or the code of a limit, FIELD_NOT_SUPPORTED, DUPLICATE_NAME and what resolveUser throws. Issues begin with `sessionSettings.`.
- * Also RATE_LIMITED, when the user asks more often than allowed; then nothing was written.
+ * INVALID_REQUEST or the code of a limit, FIELD_NOT_SUPPORTED, DUPLICATE_NAME and what resolveUser throws. Issues begin with
+ * `sessionSettings.`. Also RATE_LIMITED, when the user asks more often than allowed; then nothing was written.
  * @param beforeWriting gets the id of the user as it is now, or null, and may refuse the call by throwing: then nothing was
  * written. Not called with an embed token, which writes nothing.
  */
@@ -80,21 +80,15 @@ export async function resolvePrincipal(
     const refusal = rateLimits.count(namedUser(accountId, settings), caller.account.limits);
     if (refusal !== null) throw refusal;
     const userId = await resolveUser(db, call, now);
-    return {
-      accountId,
-      userId,
-      sessionId: null,
-      apiKeyId: caller.keyId,
-      scopeId: null,
-      securityContext: parsed.securityContext ?? {},
-    };
+    return userOfKey(caller, userId, parsed);
   });
 }
 
 /**
  * For whom the caller asks, without writing anything: an abort identifies the user only (http-api.md). Null when an API
  * key names nobody, or a user who does not exist, is inactive or has expired.
- * @throws InlayError INVALID_REQUEST, FIELD_NOT_SUPPORTED, DUPLICATE_NAME or the code of a limit when the settings are not well-formed.
+ * @throws InlayError INVALID_REQUEST, FIELD_NOT_SUPPORTED, DUPLICATE_NAME or the code of a limit when the settings are not
+ * well-formed.
  */
 export async function identifyPrincipal(
   { db, clock, config, shapes }: Omit<PrincipalDependencies, 'rateLimits'>,
@@ -110,15 +104,17 @@ export async function identifyPrincipal(
     const settings = userOfSessionSettings(parsed, config.ephemeralTtlSecondsDefault);
     const userId = await findUser(db, { accountId, settings }, clock());
     if (userId === null) return null;
-    return {
-      accountId,
-      userId,
-      sessionId: null,
-      apiKeyId: caller.keyId,
-      scopeId: null,
-      securityContext: parsed.securityContext ?? {},
-    };
+    return userOfKey(caller, userId, parsed);
   });
+}
+
+/** The user whom an API key acts for: tenant-wide, since `sessionSettings` name no embed tenant. */
+function userOfKey(
+  { accountId, keyId }: ApiKeyCaller,
+  userId: number,
+  { securityContext = {} }: SessionSettings,
+): Principal {
+  return { accountId, userId, sessionId: null, apiKeyId: keyId, scopeId: null, securityContext };
 }
 
 /** By name: at this point the user may be still to be made. */

@@ -83,10 +83,11 @@ export function openDeployments({ db, log, changes }: DeploymentsDependencies): 
     return { id, accountId, dataModel, warehouse, valueLists: createValueLists(), place: placeOf(row) };
   };
 
+  /** Never rejects: one that does not close is no reason to leave the others open. */
   const closeNow = async (warehouse: Warehouse): Promise<void> => {
     clearTimeout(retired.get(warehouse));
     retired.delete(warehouse);
-    await warehouse.close();
+    await warehouse.close().catch((err: unknown) => log.error({ err }, 'a warehouse could not be closed'));
   };
 
   /** Nobody gets it any more from now on. Its warehouse is closed at once, or when nobody can hold it any longer. */
@@ -113,7 +114,11 @@ export function openDeployments({ db, log, changes }: DeploymentsDependencies): 
 
   const checkBeside = (entry: Opened, isChanged: boolean): void => {
     const checked = check(entry, isChanged)
-      .catch((err: unknown) => log.error({ err, deploymentId: entry.id }, 'a deployment could not be checked'))
+      .catch(async (err: unknown) => {
+        log.error({ err, deploymentId: entry.id }, 'a deployment could not be checked');
+        // Nobody gets it any more: its warehouse would stay open for ever.
+        if (isChanged) await letGo(entry, 'later');
+      })
       .finally(() => checks.delete(checked));
     checks.add(checked);
   };

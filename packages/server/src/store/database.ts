@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { type Dialect, Kysely, type LogEvent, PGliteDialect, PostgresDialect, sql } from 'kysely';
-import { ConfigError, type StoreSettings } from '../config.ts';
+import { ConfigError, postgresDefaults, type StoreSettings } from '../config.ts';
 import { reasonOf } from '../errors.ts';
 import type { Changes } from './changes.ts';
 import { openPgliteChanges, openPostgresChanges } from './open-changes.ts';
@@ -11,10 +11,6 @@ import type { Schema } from './schema.ts';
 
 type PostgresSettings = Extract<StoreSettings, { readonly kind: 'postgres' }>;
 
-/** Connections of one process to PostgreSQL; the server's own default limit is 100 for everybody. */
-const connectionsMaxDefault = 20;
-/** How long one statement may take, and a transaction between two. */
-const statementMsDefault = 30_000;
 /** How long after that the database's word that it was too long may still come. */
 const replyMs = 5_000;
 /** How long a call waits for a connection, a new one or one that others use. */
@@ -61,17 +57,12 @@ export async function openStore(
   onError: (error: unknown) => void,
   onStatement?: (statement: LogEvent) => void,
 ): Promise<Store> {
+  await using opening = new AsyncDisposableStack();
   const { db, listen, connections } = await open(settings, onError, onStatement);
-  const changes = await listen();
-  return {
-    db,
-    changes,
-    connections,
-    async [Symbol.asyncDispose]() {
-      await changes[Symbol.asyncDispose]();
-      await db.destroy();
-    },
-  };
+  opening.defer(() => db.destroy());
+  const changes = opening.use(await listen());
+  const opened = opening.move();
+  return { db, changes, connections, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
 async function open(
@@ -117,7 +108,11 @@ async function embedded(folder: string): Promise<Driver> {
 }
 
 async function postgres(
-  { url, connectionsMax = connectionsMaxDefault, statementMs = statementMsDefault }: PostgresSettings,
+  {
+    url,
+    connectionsMax = postgresDefaults.connectionsMax,
+    statementMs = postgresDefaults.statementMs,
+  }: PostgresSettings,
   onError: (error: unknown) => void,
 ): Promise<Driver> {
   const { Pool } = await import('pg');
@@ -129,12 +124,8 @@ async function postgres(
     maxLifetimeSeconds: connectionLifeSeconds,
     keepAlive: true,
     application_name: 'inlay',
-    // Not as parameters of the connection, which poolers refuse. The second one is for a node that vanishes in a transaction. And
-    // statements for many calls at once look costly to the planner; compiling them would take longer than running them.
-    onConnect: (client) =>
-      client.query(
-        `set statement_timeout = ${statementMs}; set idle_in_transaction_session_timeout = ${statementMs}; set jit = off`,
-      ),
+    // Not as parameters of the connection, which poolers refuse.
+    onConnect: (client) => client.query(connectionSettings(statementMs)),
   });
   // Without a listener an idle connection that the server closes would end this process.
   pool.on('error', onError);
@@ -150,6 +141,18 @@ async function postgres(
     }),
   };
 }
+
+/**
+ * What holds on every connection to PostgreSQL. The second one is for a node that vanishes in a transaction. Statements for many
+ * calls at once look costly to the planner, but compiling them (`jit`) takes longer than running them. And a connection keeps its
+ * plans, also those of foreign keys, while an installation grows: one that reads a table whole because it is small would go on to
+ * when it is large, until the next `analyze`; every statement has its index.
+ */
+const connectionSettings = (statementMs: number): string => `
+  set statement_timeout = ${statementMs};
+  set idle_in_transaction_session_timeout = ${statementMs};
+  set jit = off;
+  set enable_seqscan = off`;
 
 /** Resolves when the store answers. @throws the driver's error when it does not. */
 export async function ping(db: Kysely<Schema>): Promise<void> {

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
+import { repeat } from '../repeat.ts';
 import type { Schema } from './schema.ts';
 
 /** How often a node says that it is alive. */
@@ -29,29 +30,23 @@ export function createNode(dependencies: {
 }): Node {
   const { db, log } = dependencies;
   const id = randomUUID();
-  let timer: NodeJS.Timeout | undefined;
-  let beat: Promise<void> | null = null;
+  let beats: AsyncDisposable | undefined;
 
   return {
     id,
     async start(onGone) {
       await sayAlive(db, id);
-      timer = setInterval(() => {
-        // One at a time: a store that does not answer gets no queue.
-        beat ??= sayAlive(db, id)
-          .then((wasGone) => {
-            if (wasGone) onGone();
-          })
-          .catch((err: unknown) => log.error({ err }, 'the store could not be told that this node is alive'))
-          .finally(() => {
-            beat = null;
-          });
-      }, beatMs).unref();
+      beats = repeat(
+        async () => {
+          if (await sayAlive(db, id)) onGone();
+        },
+        { firstMs: beatMs, everyMs: beatMs },
+        (err) => log.error({ err }, 'the store could not be told that this node is alive'),
+      );
     },
     async [Symbol.asyncDispose]() {
-      if (timer === undefined) return;
-      clearInterval(timer);
-      await beat;
+      if (beats === undefined) return;
+      await beats[Symbol.asyncDispose]();
       await sql`delete from nodes where id = ${id}::uuid`
         .execute(db)
         .catch((err: unknown) => log.error({ err }, 'the store could not be told that this node is gone'));

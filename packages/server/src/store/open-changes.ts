@@ -43,9 +43,8 @@ export async function openPgliteChanges(pglite: PGlite, { nowMs = now }: Changes
 }
 
 /**
- * Listens on a connection of its own to `url`, and connects again whenever that is lost. Whenever it has begun to
- * listen, listeners are told of a gap. It
- * does not wait for the first connection: until it stands, nothing has been heard.
+ * Listens on a connection of its own to `url`, and connects again whenever that is lost. Whenever it has begun to listen,
+ * listeners are told of a gap. It does not wait for the first connection: until it stands, nothing has been heard.
  *
  * A change is on its way to the listening backend before its commit is acknowledged, and a backend hands over what it has
  * been notified of before it says that it is ready for the next query. So when a query that was sent at t is answered, every

@@ -1,4 +1,5 @@
 import type { ToolCall, Usage } from '@inlay/contract/chat.ts';
+import type { EmbedSessionSettings } from '@inlay/contract/embed.ts';
 import type { AttributeType, AttributeValue, SecurityContextJson } from '@inlay/contract/user.ts';
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
 
@@ -14,16 +15,6 @@ export interface AccountLimits {
   readonly ephemeralUsersMax?: number;
   readonly keyRequestsPerMinuteMax?: number;
   readonly userRequestsPerMinuteMax?: number;
-}
-
-/** What a session allows and how it looks (http-api.md); what is absent is not restricted, or the default. */
-export interface EmbedSessionSettings {
-  readonly allowAi?: boolean;
-  readonly allowExport?: boolean;
-  readonly locale?: string;
-  readonly timezone?: string;
-  readonly branchName?: string;
-  readonly theme?: 'light' | 'dark' | 'auto';
 }
 
 /** How a deployment reaches its data. A folder of Parquet files, each a table named as the file. */

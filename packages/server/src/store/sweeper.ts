@@ -1,5 +1,6 @@
 /** The sweeper of a process: rounds of store/sweep.ts, one after the other, until it is disposed. */
 import type { Kysely } from 'kysely';
+import { repeat } from '../repeat.ts';
 import type { Metrics } from '../telemetry/telemetry.ts';
 import type { Schema } from './schema.ts';
 import { type SweepSettings, sweep } from './sweep.ts';
@@ -18,27 +19,12 @@ export function startSweeper(
   { db, clock, log, metrics, settings }: SweeperDependencies,
   everyMs: number,
 ): AsyncDisposable {
-  const stop = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const round = async (): Promise<void> => {
-    try {
-      metrics.sweepEnded(await sweep(db, clock(), settings, { removed: metrics.swept, signal: stop.signal }));
-    } catch (err) {
+  return repeat(
+    async (signal) => metrics.sweepEnded(await sweep(db, clock(), settings, { removed: metrics.swept, signal })),
+    { firstMs: 0, everyMs },
+    (err) => {
       metrics.sweepEnded('failed');
       log.error({ err }, 'what has ended could not be removed');
-    }
-    if (stop.signal.aborted) return;
-    timer = setTimeout(() => {
-      running = round();
-    }, everyMs);
-    timer.unref();
-  };
-  let running = round();
-  return {
-    async [Symbol.asyncDispose]() {
-      stop.abort();
-      clearTimeout(timer);
-      await running;
     },
-  };
+  );
 }

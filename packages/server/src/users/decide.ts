@@ -43,8 +43,8 @@ export type Decision =
 /**
  * Decides over one call at the instant `now`. Refusals in the order of http-api.md: CREATOR_MODE_NOT_ALLOWED (403);
  * USER_ATTRIBUTES_NOT_FOUND, GROUPS_NOT_FOUND, ATTRIBUTE_TYPE_MISMATCH (400); NOT_FOUND (404): deployment, user unknown or
- * inactive; ATTRIBUTE_TYPE_IMMUTABLE (409); EXTERNAL_USER_LIMIT, EPHEMERAL_USER_LIMIT (429). Definitions come before the groups and values that
- * refer to them (service.md 4.1 rule 7), so that one in conflict hides what those would be refused for.
+ * inactive; ATTRIBUTE_TYPE_IMMUTABLE (409); EXTERNAL_USER_LIMIT, EPHEMERAL_USER_LIMIT (429). Definitions come before the
+ * groups and values that refer to them (service.md 4.1 rule 7), so that one in conflict hides what those would be refused for.
  */
 export function decide(
   call: Pick<UserCall, 'scope' | 'definitions' | 'settings'>,

@@ -5,8 +5,8 @@
  */
 import type { AttributeValue } from '@inlay/contract/user.ts';
 import { type RawBuilder, sql } from 'kysely';
+import { json } from '../store/json.ts';
 import type { AccountLimits } from '../store/schema.ts';
-import { json } from './json.ts';
 import type { StoredAttribute, StoredGroup } from './stored.ts';
 
 /** What the calls name, each thing once. */

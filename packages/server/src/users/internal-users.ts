@@ -1,5 +1,6 @@
 /** The one name space of internal users: no one's username is another's address, whatever the case (http-api.md). */
 import { type Kysely, sql } from 'kysely';
+import { json } from '../store/json.ts';
 import type { Schema } from '../store/schema.ts';
 
 /**
@@ -21,7 +22,7 @@ export async function takenNames(
   exceptId: number | null,
 ): Promise<readonly string[]> {
   const { rows } = await sql<{ name: string }>`
-    select wanted.name from jsonb_array_elements_text(${JSON.stringify(names)}::text::jsonb) as wanted (name)
+    select wanted.name from jsonb_array_elements_text(${json(names)}) as wanted (name)
     where exists (
       select 1 from users u
       where u.account_id = ${accountId} and u.kind = 'internal' and u.id is distinct from ${exceptId}::int

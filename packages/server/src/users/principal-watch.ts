@@ -6,6 +6,7 @@
 import { type Kysely, sql } from 'kysely';
 import { InlayError } from '../errors.ts';
 import { type Changes, isHearing, type News } from '../store/changes.ts';
+import { json } from '../store/json.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Principal } from './principal.ts';
 import { sessionEnd, sessionStands } from './session-stands.ts';
@@ -203,10 +204,13 @@ async function readEnds(
   principals: readonly Watched[],
   now: Date,
 ): Promise<ReadonlyMap<number, number>> {
-  const asked = JSON.stringify(principals.map((principal, index) => ({ index, ...principal })));
+  // These four and no more: what is watched is a principal, whose security context may be long.
+  const asked = principals.map(({ accountId, userId, sessionId, apiKeyId }, index) => {
+    return { index, accountId, userId, sessionId, apiKeyId };
+  });
   const { rows } = await sql<{ readonly index: number; readonly ends_at: Date | null }>`
     select w.index, least(u.expires_at, ${sessionEnd}, k.expires_at) as ends_at
-    from jsonb_to_recordset(${asked}::text::jsonb)
+    from jsonb_to_recordset(${json(asked)})
       as w(index integer, "accountId" integer, "userId" integer, "sessionId" uuid, "apiKeyId" integer)
     join users u on u.id = w."userId" and u.account_id = w."accountId"
     left join sessions s on s.id = w."sessionId" and s.user_id = u.id

@@ -131,14 +131,17 @@ export async function settleChanging<Call extends FlightCall>(
  * @throws InlayError the refusal, see decide
  */
 export async function resolveUser(db: Kysely<Schema>, call: UserCall, now: Date): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const settle = (_call: FlightCall, outcome: ResolvedUser | InlayError): void => {
-    if (outcome instanceof InlayError) reject(outcome);
-    else resolve(outcome.userId);
-  };
-  const calls = [{ ...call, deploymentId: null }];
-  await resolveUsers(db, { calls, now, write: async () => undefined, settle });
-  return promise;
+  const outcomes: (ResolvedUser | InlayError)[] = [];
+  await resolveUsers(db, {
+    calls: [{ ...call, deploymentId: null }],
+    now,
+    write: async () => undefined,
+    settle: (_call, outcome) => void outcomes.push(outcome),
+  });
+  const [outcome] = outcomes;
+  if (outcome === undefined) throw new Error('The call was not settled.');
+  if (outcome instanceof InlayError) throw outcome;
+  return outcome.userId;
 }
 
 /** The locks under which the changes of a call may be written. */

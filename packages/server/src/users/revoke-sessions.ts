@@ -2,6 +2,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { type Actor, appendAuditEntry } from '../store/audit-log.ts';
 import { type Change, publish } from '../store/changes.ts';
+import { json } from '../store/json.ts';
 import type { Schema } from '../store/schema.ts';
 
 /** Which sessions of the account. `deploymentIds` null: on any deployment; else only those on one of them. */
@@ -59,7 +60,7 @@ function conditionOf(which: SessionsToRevoke): RawBuilder<boolean> {
       return which.deploymentIds === null
         ? sql<boolean>`s.id = ${which.id}::uuid`
         : sql<boolean>`s.id = ${which.id}::uuid
-            and s.deployment_id in (select jsonb_array_elements_text(${JSON.stringify(which.deploymentIds)}::text::jsonb)::int)`;
+            and s.deployment_id in (select jsonb_array_elements_text(${json(which.deploymentIds)})::int)`;
     case 'user':
       return sql<boolean>`s.user_id = ${which.id}`;
     case 'embed-tenant':

@@ -25,8 +25,8 @@ interface SubjectRow {
 
 /**
  * The subject of `principal` at the instant `now`: the names of groups and the attribute values of the scope that the
- * session works in, for an internal user always the tenant-wide ones. The default of a definition stands only where no value was ever stored, and an
- * explicit null stays null (http-api.md). An attribute without value and default is absent. One query.
+ * session works in, for an internal user always the tenant-wide ones. The default of a definition stands only where no value
+ * was ever stored, and an explicit null stays null (http-api.md). An attribute without value and default is absent. One query.
  * @throws InlayError UNAUTHENTICATED when the user is gone, inactive or expired, or the session does not stand any more.
  */
 export async function loadSubject(db: Kysely<Schema>, principal: Principal, now: Date): Promise<Subject> {

@@ -13,8 +13,8 @@
  * of their own; should one of them and a flight ever wait for each other, the database ends one, and the flight begins anew.
  */
 import { type Kysely, sql } from 'kysely';
+import { json } from '../store/json.ts';
 import type { Schema } from '../store/schema.ts';
-import { json } from './json.ts';
 
 /** What a lock is for. */
 export type UserLock =

@@ -4,9 +4,9 @@
  */
 import { type Kysely, sql } from 'kysely';
 import { changesChannel } from '../store/changes.ts';
+import { json } from '../store/json.ts';
 import type { Schema } from '../store/schema.ts';
 import type { EntriesState, FlightState, ScopeState, UserState } from './flight-state.ts';
-import { json } from './json.ts';
 
 /** The store is not any more as it was read: somebody without the flight's locks changed it. To be begun anew. */
 export class StoreMoved extends Error {}

@@ -1,7 +1,7 @@
 import { cubeSqlLineSchema } from '@inlay/contract/data.ts';
 import { z } from 'zod';
 import type { Context } from '../../../context.ts';
-import { InlayError } from '../../../errors.ts';
+import { requireUtc } from '../../../query/require-utc.ts';
 import { runQuery } from '../../../query/run-query.ts';
 import type { WarehouseResult } from '../../../warehouse/warehouse.ts';
 import { requireCaller } from '../../authenticate.ts';
@@ -36,13 +36,13 @@ export function cubeSqlRoute(app: App, context: Context): void {
             description: 'Lines of JSON. A failure after the first one is a line with `error`.',
             content: { 'application/x-ndjson': { schema: cubeSqlLineSchema } },
           },
-          ...errorReplies(400, 401, 403, 404, 413, 415, 429, 500),
+          ...errorReplies(400, 401, 403, 404, 413, 415, 429, 500, 503),
         },
       },
     },
     async (request, reply) => {
       const caller = requireCaller(request);
-      requireUtc(request.body.timezone);
+      requireUtc(request.body.timezone, 'timezone');
       requireDefaultBranch({ activeBranchName: request.body.branch }, caller);
       const settings = sessionSettingsOf(request, request.body.sessionSettings);
       const principal = await resolvePrincipal({ db, clock, config, shapes, rateLimits }, caller, settings);
@@ -68,16 +68,6 @@ export function cubeSqlRoute(app: App, context: Context): void {
       return reply;
     },
   );
-}
-
-/**
- * Times are cut in UTC. Another timezone would give other numbers, so that it is refused and not passed over.
- * @throws InlayError FIELD_NOT_SUPPORTED.
- */
-function requireUtc(timezone: string | undefined): void {
-  if (timezone === undefined || /^(etc\/)?utc$/i.test(timezone)) return;
-  const message = 'UTC is the only timezone of this version';
-  throw new InlayError('FIELD_NOT_SUPPORTED', message, { issues: [{ path: 'timezone', message }] });
 }
 
 /** The schema, then at least one chunk of rows. @throws the reason of `ended` as soon as the user may not read on. */

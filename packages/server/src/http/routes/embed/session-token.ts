@@ -3,6 +3,7 @@ import type { Context } from '../../../context.ts';
 import { redeemSession, renewToken } from '../../../embed/redeem-session.ts';
 import { InlayError } from '../../../errors.ts';
 import { authenticate } from '../../authenticate.ts';
+import { countedOf } from '../../limit-requests.ts';
 import { type App, errorReplies, securityOf } from '../../route.ts';
 
 /**
@@ -10,7 +11,7 @@ import { type App, errorReplies, securityOf } from '../../route.ts';
  * session (http-api.md). The credential is in the body or the header, so that the route itself looks at it.
  */
 export function sessionTokenRoute(app: App, context: Context): void {
-  const { db, clock, config, tokenKeys } = context;
+  const { db, clock, config, tokenKeys, rateLimits } = context;
   const tokens = { db, clock, tokenKeys, tokenLifetimeMs: config.tokenLifetimeMs };
   app.post(
     '/api/v1/embed/session/token',
@@ -32,6 +33,9 @@ export function sessionTokenRoute(app: App, context: Context): void {
       if (caller.kind !== 'embed-token') {
         throw new InlayError('UNAUTHENTICATED', 'A sessionId in the body or an embed token is required');
       }
+      // The hook that counts has not seen the credential.
+      const refusal = rateLimits.count(countedOf(caller), caller.account.limits);
+      if (refusal !== null) throw refusal;
       return renewToken(tokens, caller);
     },
   );

@@ -1,3 +1,4 @@
+/** JSON as a parameter of a statement. */
 import { type RawBuilder, sql } from 'kysely';
 
 /** A bound JSON value that both databases read as jsonb, whatever their drivers make of a string. */
