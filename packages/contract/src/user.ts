@@ -22,11 +22,13 @@ export type AttributeValue = z.infer<typeof storedAttributeValueSchema>;
 /** Any JSON value. */
 export const jsonSchema = z.json();
 
-/** An absolute http(s) URL; it is never fetched (service.md 4.1 rule 2). */
+/**
+ * An absolute http(s) URL; it is never fetched (service.md 4.1 rule 2). The parser of browsers mends too much: it adds slashes to
+ * `https:a.example`, and drops line ends.
+ */
 function isPictureUrl(text: string): boolean {
-  if (text !== text.trim()) return false;
-  const url = URL.parse(text);
-  return url !== null && (url.protocol === 'http:' || url.protocol === 'https:');
+  if (text !== text.trim() || !/^https?:\/\//i.test(text) || /\p{Cc}/u.test(text)) return false;
+  return URL.canParse(text);
 }
 
 /** True when a JSON value has at most `levels` levels of lists and objects. */

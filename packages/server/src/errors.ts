@@ -1,3 +1,4 @@
+/** What goes wrong: failures that are expected, and what anything else that was thrown says of itself. */
 import type { ErrorCode, Issue } from '@inlay/contract/error.ts';
 
 /** What something thrown says of itself: for the operator, never for a client. */

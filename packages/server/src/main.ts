@@ -63,7 +63,7 @@ async function serve(config: Config): Promise<void> {
   if (config.metrics !== undefined) {
     const { host, port: asked } = config.metrics;
     const { openMetricsServer } = await import('./http/metrics-server.ts');
-    const opening = openMetricsServer(telemetry.metrics, config.metrics);
+    const opening = openMetricsServer(telemetry.metrics, config.metrics, log);
     const metrics = stack.use(
       await opening.catch((error: unknown) => refuseAddress(error, 'INLAY_METRICS_', host, asked)),
     );

@@ -2,10 +2,12 @@ import { get } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fastify } from 'fastify';
 import { afterEach, expect, test } from 'vitest';
+import { InlayError } from '../src/errors.ts';
 import { failureOf } from '../src/http/error-response.ts';
 import { disconnectSignal, sendNdjson } from '../src/http/ndjson.ts';
 import { until } from './chat-world.ts';
 
+const defect = new TypeError('a defect');
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0)) await close();
@@ -155,6 +157,24 @@ test('when the client goes away the iterator is returned and the signal aborts',
   expect(failureOf(await aborted)).toMatchObject({ code: 'ABORTED', isLogged: false });
   expect(await done).toBeNull();
   expect(isReturned).toBe(true);
+});
+
+test.each([
+  ['an expected failure of lines that nobody reads any more is nobody’s', new InlayError('ABORTED', 'Gone.'), null],
+  ['a defect is told all the same', defect, defect],
+])('%s', async (_name, failure, told) => {
+  const { promise: gone, resolve } = Promise.withResolvers<void>();
+  const { url, done } = await serve(async function* (signal) {
+    signal.addEventListener('abort', () => resolve());
+    yield { n: 0 };
+    await gone;
+    throw failure;
+  });
+  const abort = new AbortController();
+  const reply = await fetch(url, { signal: abort.signal });
+  await reply.body?.getReader().read();
+  abort.abort();
+  expect(await done).toBe(told);
 });
 
 test('the signal does not abort when the reply has ended', async () => {

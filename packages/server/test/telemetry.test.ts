@@ -198,7 +198,11 @@ test('statements of the store are spans: their text without the values that are 
 
 test('the metrics have a port of their own, with nothing else on it', async () => {
   const metrics = createPrometheusMetrics('1.2.3');
-  await using server = await openMetricsServer(metrics, { host: '127.0.0.1', port: 0 });
+  const errors: object[] = [];
+  const log = { error: (fields: object) => void errors.push(fields) };
+  let isBroken = false;
+  const text = () => (isBroken ? Promise.reject(new Error('broken')) : metrics.text());
+  await using server = await openMetricsServer({ text }, { host: '127.0.0.1', port: 0 }, log);
   const url = `http://127.0.0.1:${server.port}`;
   const reply = await fetch(`${url}/metrics`);
   expect(reply.status).toBe(200);
@@ -206,6 +210,9 @@ test('the metrics have a port of their own, with nothing else on it', async () =
   expect(await reply.text()).toContain('inlay_build_info{version="1.2.3"');
   expect((await fetch(`${url}/`)).status).toBe(404);
   expect((await fetch(`${url}/metrics`, { method: 'POST' })).status).toBe(404);
+  isBroken = true;
+  expect((await fetch(`${url}/metrics`)).status).toBe(500);
+  expect(errors).toHaveLength(1);
 });
 
 test('operations.md lists exactly these metrics, with their labels', async () => {

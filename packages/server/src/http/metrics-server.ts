@@ -14,6 +14,7 @@ export interface MetricsServer extends AsyncDisposable {
 export async function openMetricsServer(
   metrics: Pick<Metrics, 'text'>,
   { host, port }: { readonly host: string; readonly port: number },
+  log: { error(fields: object, message: string): void },
 ): Promise<MetricsServer> {
   const server = createServer({ requestTimeout: 10_000 }, (request, reply) => {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
@@ -23,7 +24,10 @@ export async function openMetricsServer(
     }
     metrics.text().then(
       ({ contentType, text }) => reply.writeHead(200, { 'content-type': contentType }).end(text),
-      () => reply.writeHead(500).end(),
+      (err: unknown) => {
+        log.error({ err }, 'the metrics could not be read');
+        reply.writeHead(500).end();
+      },
     );
   });
   await new Promise<void>((resolve, reject) => {

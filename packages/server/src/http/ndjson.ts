@@ -75,6 +75,8 @@ export async function sendNdjson(
   } catch (error) {
     if (isGone) {
       reply.hijack();
+      // Nobody is there to read it; but a defect of ours is for the log.
+      if (!(error instanceof InlayError)) throw error;
       return;
     }
     if (!raw.headersSent) throw error;

@@ -1,3 +1,4 @@
+/** What of a data model a user may see: all of it, or what matches a search. */
 import type { RelationMetadata } from '@inlay/semantic/metadata.ts';
 import { searchRelations } from '@inlay/semantic/search-relations.ts';
 import { visibleMetadata } from '@inlay/semantic/visible-metadata.ts';
