@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { openDatabase } from '../src/store/database.ts';
 import { openTestDatabase } from './databases.ts';
 import { type NodeProcess, startNode } from './node-process.ts';
 import { freePort, startPostgres } from './postgres.ts';
@@ -31,14 +32,15 @@ async function ready(url: string): Promise<{ status: number; body: Record<string
   return { status: reply.status, body: JSON.parse(await reply.text()) };
 }
 
-const mint = async (url: string, apiKey: string): Promise<number> => {
+const mint = async (url: string, apiKey: string): Promise<number> => (await mintReply(url, apiKey)).status;
+
+const mintReply = async (url: string, apiKey: string) => {
   const reply = await fetch(`${url}/api/v1/embed/generate-session`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Api-Key ${apiKey}` },
     body: JSON.stringify({ deploymentId: 1, externalId: 'ada' }),
   });
-  await reply.text();
-  return reply.status;
+  return { status: reply.status, retryAfter: reply.headers.get('retry-after'), text: await reply.text() };
 };
 
 describe('stopping', { timeout: 120_000 }, () => {
@@ -101,8 +103,13 @@ describe('metrics', { timeout: 120_000 }, () => {
 test('a store that goes away: not ready, alive, and ready again when it is back', { timeout: 180_000 }, async () => {
   const first = await startPostgres();
   undo.push(first.stop);
-  const node = await startOn(`${first.baseUrl}postgres`);
+  const store = { kind: 'postgres', url: `${first.baseUrl}postgres` } as const;
+  const node = await startOn(store.url);
   await vi.waitFor(async () => expect((await ready(node.url)).status).toBe(200), 30_000);
+  const db = await openDatabase(store);
+  const { apiKey } = await seedAccount(db, 'shop', 1);
+  await db.destroy();
+  expect(await mint(node.url, apiKey)).toBe(200);
   await first.halt();
   await vi.waitFor(async () => expect((await ready(node.url)).status).toBe(503), 60_000);
   expect((await ready(node.url)).body).toMatchObject({
@@ -110,6 +117,11 @@ test('a store that goes away: not ready, alive, and ready again when it is back'
     parts: expect.arrayContaining([{ name: 'store', ok: false }]),
   });
   expect((await fetch(`${node.url}/livez`)).status).toBe(200);
+  // Not a 500: whoever calls can tell that trying again makes sense.
+  const away = await mintReply(node.url, apiKey);
+  expect(away).toMatchObject({ status: 503, retryAfter: '1' });
+  expect(JSON.parse(away.text)).toMatchObject({ code: 'NOT_READY', message: 'The store does not answer; try again' });
   await first.resume();
   await vi.waitFor(async () => expect((await ready(node.url)).status).toBe(200), 60_000);
+  expect(await mint(node.url, apiKey)).toBe(200);
 });

@@ -53,20 +53,26 @@ const sessionColumns = sql`s.id, s.account_id, s.deployment_id, s.user_id, ${ses
 
 /**
  * Exchanges a sessionId for the first token of its session: once, and within the time that the session waits for it.
+ * @returns the token, and the account that it is for.
  * @throws InlayError UNAUTHENTICATED when it is unknown, expired, revoked or used.
  */
-export async function redeemSession(dependencies: TokenDependencies, sessionId: string): Promise<IssuedToken> {
+export async function redeemSession(
+  dependencies: TokenDependencies,
+  sessionId: string,
+): Promise<{ readonly issued: IssuedToken; readonly account: AccountSettings }> {
   const { db, clock } = dependencies;
   const now = clock();
   // One statement: of several at once, the ones that waited find `exchanged_at` set.
-  const { rows } = await sql<SessionRow>`
+  const { rows } = await sql<SessionRow & { readonly account: AccountSettings }>`
     update sessions s set exchanged_at = ${now}
     where s.secret_hash = ${hashSecret(sessionId)} and s.exchanged_at is null and s.exchange_before > ${now}
       and ${sessionStands(now)}
-    returning ${sessionColumns}`.execute(db);
+    returning ${sessionColumns}, (select ${accountSettings} from accounts a where a.id = s.account_id) as account`.execute(
+    db,
+  );
   const row = rows[0];
   if (row === undefined) throw new InlayError('UNAUTHENTICATED', 'The session is unknown, expired or already used');
-  return issueToken(dependencies, toSession(row), now);
+  return { issued: await issueToken(dependencies, toSession(row), now), account: row.account };
 }
 
 /**

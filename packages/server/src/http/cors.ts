@@ -82,6 +82,19 @@ export async function allowOriginOf(
   reply.headers({ 'access-control-allow-origin': origin, 'access-control-expose-headers': exposedHeaders });
 }
 
+/**
+ * Takes back what {@link allowOriginOf} allowed without knowing the caller, unless this account lists the origin: for a route that
+ * looks at the credential itself.
+ */
+export function requireOriginOf(
+  { allowedOrigins }: { readonly allowedOrigins: readonly string[] },
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const origin = originOf(request);
+  if (origin !== null && !allowedOrigins.includes(origin)) reply.removeHeader('access-control-allow-origin');
+}
+
 function isForPages({ credential, isForPages: isSaid }: RouteConfig): boolean {
   return isSaid === true || credential === 'api-key or embed-token';
 }

@@ -5,9 +5,13 @@ import { agreedCode, limitCodeOf } from '@inlay/contract/limited.ts';
 import { SemanticError } from '@inlay/semantic/semantic-error.ts';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { InlayError } from '../errors.ts';
+import { isStoreAway } from '../store/store-away.ts';
 
 /** How many issues a reply lists at most. */
 const issuesMax = 50;
+
+/** When a client may try again whose call failed because the store is away. */
+const storeRetrySeconds = 1;
 
 /** What the client gets, and whether the log has to tell what the client does not get to know, with its stack. */
 export interface Failure {
@@ -38,6 +42,12 @@ export function failureOf(error: unknown): Failure {
     }));
     const code = codeOfIssues(error.validation);
     return failure(code, `The ${error.validationContext ?? 'request'} does not have the required shape`, { issues });
+  }
+  if (isStoreAway(error)) {
+    return failure('NOT_READY', 'The store does not answer; try again', {
+      retryAfterSeconds: storeRetrySeconds,
+      isLogged: true,
+    });
   }
   switch (statusOf(error)) {
     case undefined:

@@ -35,10 +35,13 @@ const errorMeanings = {
 type ErrorStatus = keyof typeof errorMeanings;
 type ErrorReply = { description: string; content: { 'application/json': { schema: typeof errorBodySchema } } };
 
-/** The `response` entries of a route's schema for the error statuses that it may answer with. */
+/**
+ * The `response` entries of a route's schema for the error statuses that it may answer with. What may fail inside (500) may also
+ * find the store away (503).
+ */
 export function errorReplies(...statuses: ErrorStatus[]): Partial<Record<ErrorStatus, ErrorReply>> {
   const replies: Partial<Record<ErrorStatus, ErrorReply>> = {};
-  for (const status of statuses) {
+  for (const status of statuses.includes(500) ? [...statuses, 503 as const] : statuses) {
     replies[status] = {
       description: errorMeanings[status],
       content: { 'application/json': { schema: errorBodySchema } },

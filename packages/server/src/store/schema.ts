@@ -1,3 +1,4 @@
+/** The tables of the store as types. The migrations make them. */
 import type { ToolCall, Usage } from '@inlay/contract/chat.ts';
 import type { EmbedSessionSettings } from '@inlay/contract/embed.ts';
 import type { AttributeType, AttributeValue, SecurityContextJson } from '@inlay/contract/user.ts';
@@ -23,7 +24,7 @@ export interface WarehouseSettings {
   readonly folder: string;
 }
 
-/** The tables of the store, as Kysely types. The migrations make them; names are the field's own (snake case in SQL). */
+/** The tables by their names; columns are named as the field is in SQL, in snake case. */
 export interface Schema {
   accounts: {
     id: Generated<number>;

@@ -105,6 +105,21 @@ describe('a call', () => {
     expect([reply.status, allowed(reply)]).toEqual([401, ours]);
   });
 
+  test('a new token is readable for the origins of its own account', async () => {
+    for (const origin of [ours, theirs]) {
+      const minted = await call(
+        '/api/v1/embed/generate-session',
+        { authorization: `Api-Key ${server.apiKey}` },
+        { deploymentId: 1, externalId: 'ada' },
+      );
+      const expected = [200, origin === ours ? ours : null];
+      const first = await call(exchange, { origin }, await minted.json());
+      expect([first.status, allowed(first)]).toEqual(expected);
+      const next = await fetch(server.url + exchange, { method: 'POST', headers: { origin, authorization: bearer } });
+      expect([next.status, allowed(next)]).toEqual(expected);
+    }
+  });
+
   test.each([cubeSql, chatOf('demo'), '/api/v1/embed/generate-session'])('with an API key never: %s', async (path) => {
     for (const key of [server.apiKey, 'sk-unknown']) {
       const reply = await call(path, { authorization: `Api-Key ${key}`, origin: ours });

@@ -3,6 +3,7 @@ import type { Context } from '../../../context.ts';
 import { redeemSession, renewToken } from '../../../embed/redeem-session.ts';
 import { InlayError } from '../../../errors.ts';
 import { authenticate } from '../../authenticate.ts';
+import { requireOriginOf } from '../../cors.ts';
 import { countedOf } from '../../limit-requests.ts';
 import { type App, errorReplies, securityOf } from '../../route.ts';
 
@@ -23,16 +24,21 @@ export function sessionTokenRoute(app: App, context: Context): void {
         summary: 'Exchange a sessionId, once, for a token; or without a body a valid token for the next one',
         security: [{}, ...securityOf('embed-token')],
         body: sessionTokenRequestSchema.nullish(),
-        response: { 200: sessionTokenReplySchema, ...errorReplies(400, 401, 413, 415, 500) },
+        response: { 200: sessionTokenReplySchema, ...errorReplies(400, 401, 413, 415, 429, 500) },
       },
     },
     async (request, reply) => {
       reply.header('cache-control', 'no-store');
-      if (request.body) return redeemSession(tokens, request.body.sessionId);
+      if (request.body) {
+        const { issued, account } = await redeemSession(tokens, request.body.sessionId);
+        requireOriginOf(account, request, reply);
+        return issued;
+      }
       const caller = await authenticate(context, request.headers.authorization);
       if (caller.kind !== 'embed-token') {
         throw new InlayError('UNAUTHENTICATED', 'A sessionId in the body or an embed token is required');
       }
+      requireOriginOf(caller.account, request, reply);
       // The hook that counts has not seen the credential.
       const refusal = rateLimits.count(countedOf(caller), caller.account.limits);
       if (refusal !== null) throw refusal;
