@@ -2,6 +2,9 @@ import { defineConfig } from 'vitest/config';
 
 /** Reads imports only; it needs neither a database nor the demo data. */
 const architecture = 'packages/server/test/architecture.test.ts';
+const suites = 'packages/server/test/suites/**/*.test.ts';
+/** Makes once what is slow to make: PostgreSQL, the template databases, the demo data. */
+const globalSetup = ['packages/server/test/global-setup.ts'];
 
 export default defineConfig({
   test: {
@@ -19,11 +22,12 @@ export default defineConfig({
         test: {
           name: 'server',
           include: ['packages/server/test/**/*.test.ts'],
-          exclude: [architecture],
-          // Makes once what is slow to make: PostgreSQL, the template databases, the demo data.
-          globalSetup: ['packages/server/test/global-setup.ts'],
+          exclude: [architecture, suites],
+          globalSetup,
         },
       },
+      // The whole contract, every route and every secret, on both stores: a command of its own, `npm run test:suites`.
+      { extends: true, test: { name: 'suites', include: [suites], globalSetup } },
     ],
   },
 });

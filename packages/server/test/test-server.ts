@@ -72,9 +72,9 @@ const unlimited = {
   failedAuthenticationsPerMinuteMax: 10_000_000,
 };
 
-/** Starts a server on a fresh database (PGlite when left out) over the demo data. Close it. */
+/** Starts a server on a fresh database (PostgreSQL when left out, which opens faster) over the demo data. Close it. */
 export async function openTestServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const { kind = 'pglite', clock, languageModel, nodeOf, isDeaf = false, onStatement } = options;
+  const { kind = 'postgres', clock, languageModel, nodeOf, isDeaf = false, onStatement } = options;
   await using opening = new AsyncDisposableStack();
   const dataFolder = await mkdtemp(join(tmpdir(), 'inlay-server-'));
   opening.defer(() => rm(dataFolder, { recursive: true, force: true, maxRetries: 3 }));
