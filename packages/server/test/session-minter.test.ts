@@ -397,7 +397,7 @@ describe.each(databaseKinds)('the session minter on %s', (kind) => {
     // Lock, read, users, rights and sessions, after the first read.
     noted.texts.length = 0;
     await mint({ externalId: 'new', user: { groups: ['merchant'] } }, counted);
-    expect(noted.texts).toHaveLength(6);
+    expect(noted.texts).toHaveLength(5);
     for (const text of noted.texts) expect(forNew).toContain(text);
   });
 

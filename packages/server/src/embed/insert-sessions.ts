@@ -1,3 +1,4 @@
+/** The one statement that keeps minted sessions. */
 import type { EmbedSessionSettings } from '@inlay/contract/embed.ts';
 import type { SecurityContextJson } from '@inlay/contract/user.ts';
 import { type Kysely, sql } from 'kysely';

@@ -146,13 +146,16 @@ async function postgres(
  * What holds on every connection to PostgreSQL. The second one is for a node that vanishes in a transaction. Statements for many
  * calls at once look costly to the planner, but compiling them (`jit`) takes longer than running them. And a connection keeps its
  * plans, also those of foreign keys, while an installation grows: one that reads a table whole because it is small would go on to
- * when it is large, until the next `analyze`; every statement has its index.
+ * when it is large, until the next `analyze`; every statement has its index. For the same reason no plan depends on the values
+ * (`plan_cache_mode`). Left to choose, the database compares what a plan for any values costs with what those for given values
+ * cost while the tables were smaller, and plans the statement of a flight anew each time, which takes longer than running it.
  */
 const connectionSettings = (statementMs: number): string => `
   set statement_timeout = ${statementMs};
   set idle_in_transaction_session_timeout = ${statementMs};
   set jit = off;
-  set enable_seqscan = off`;
+  set enable_seqscan = off;
+  set plan_cache_mode = force_generic_plan`;
 
 /** Resolves when the store answers. @throws the driver's error when it does not. */
 export async function ping(db: Kysely<Schema>): Promise<void> {

@@ -1,3 +1,4 @@
+/** For whom data are asked. */
 import type { SecurityContextJson } from '@inlay/contract/user.ts';
 
 /**

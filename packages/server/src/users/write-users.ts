@@ -6,7 +6,7 @@ import { type Kysely, sql } from 'kysely';
 import { changesChannel } from '../store/changes.ts';
 import { json } from '../store/json.ts';
 import type { Schema } from '../store/schema.ts';
-import type { EntriesState, FlightState, ScopeState, UserState } from './flight-state.ts';
+import { type EntriesState, type FlightState, found, keyOf, type ScopeState, type UserState } from './flight-state.ts';
 
 /** The store is not any more as it was read: somebody without the flight's locks changed it. To be begun anew. */
 export class StoreMoved extends Error {}
@@ -22,8 +22,8 @@ export async function writeFlight(tx: Kysely<Schema>, state: FlightState): Promi
   await writeAttributes(tx, scopes);
   const users = [...state.users.values()];
   await deleteEnded(tx, users);
-  await writeUsers(tx, users, state.now);
-  await writeRights(tx, users);
+  await changeUsers(tx, users);
+  await makeUsersAndWriteRights(tx, users, state.now);
 }
 
 async function writeEmbedTenants(tx: Kysely<Schema>, { embedTenants, now }: FlightState): Promise<void> {
@@ -139,76 +139,112 @@ async function deleteEnded(tx: Kysely<Schema>, users: readonly UserState[]): Pro
     delete from users where id in (select id from ended)`.execute(tx);
 }
 
-/** Tells of users who end earlier than they would have: somebody may have a stream open for them. */
-async function writeUsers(tx: Kysely<Schema>, users: readonly UserState[], now: Date): Promise<void> {
-  const changed = users.filter(({ areFieldsChanged }) => areFieldsChanged);
+interface WrittenUser {
+  readonly id: number;
+  readonly account_id: number;
+  readonly external_id: string;
+}
+
+const fieldsOf = ({ fields }: UserState) => ({
+  email: fields?.email ?? null,
+  display_name: fields?.displayName ?? null,
+  picture: fields?.picture ?? null,
+  expires_at: fields?.expiresAt ?? null,
+});
+
+/**
+ * Tells of users who end earlier than they would have: somebody may have a stream open for them. The list of ids and `offset 0`
+ * keep the planner from joining with all users there are.
+ */
+async function changeUsers(tx: Kysely<Schema>, users: readonly UserState[]): Promise<void> {
+  const changed = users.filter(({ id, areFieldsChanged }) => id !== null && areFieldsChanged);
   if (changed.length === 0) return;
-  const given = changed.map(({ id, accountId, externalId, fields }) => ({
-    id,
-    account_id: accountId,
-    external_id: externalId,
-    email: fields?.email ?? null,
-    display_name: fields?.displayName ?? null,
-    picture: fields?.picture ?? null,
-    expires_at: fields?.expiresAt ?? null,
-  }));
-  const { rows } = await sql<{ id: number; account_id: number; external_id: string }>`
+  const given = changed.map((user) => ({ id: user.id, ...fieldsOf(user) }));
+  const { rows } = await sql`
     with given as (
       select * from jsonb_to_recordset(${json(given)})
-        as u(id int, account_id int, external_id text, email text, display_name text, picture text, expires_at timestamptz)),
+        as u(id int, email text, display_name text, picture text, expires_at timestamptz)),
     changed as (
       update users u
       set email = given.email, display_name = given.display_name, picture = given.picture, expires_at = given.expires_at
-      from given where u.id = given.id
-      returning u.id, u.account_id, u.external_id),
+      from given where u.id = given.id and u.id = any(array(select id from given))
+      returning u.id),
     told as (
-      select pg_notify(${changesChannel}, jsonb_build_object('kind', 'user', 'id', u.id)::text)
-      from users u join given on given.id = u.id where given.expires_at < u.expires_at),
+      select pg_notify(${changesChannel}, jsonb_build_object('kind', 'user', 'id', given.id)::text)
+      from given cross join lateral (select u.expires_at from users u where u.id = given.id offset 0) as u
+      where given.expires_at < u.expires_at)
+    select id, (select count(*) from told) as told from changed`.execute(tx);
+  if (rows.length !== changed.length) throw new StoreMoved('A user is gone.');
+}
+
+/**
+ * New users, and what users have: memberships that were replaced, in their scope only, and values that were overwritten (service.md
+ * 4.1 rules 4 and 5). Old memberships are found by user: `offset 0` keeps the planner from joining with all that there are.
+ */
+async function makeUsersAndWriteRights(tx: Kysely<Schema>, users: readonly UserState[], now: Date): Promise<void> {
+  const written = users.flatMap((user) => {
+    const all = [...user.rights.values()];
+    const replaced = all
+      .filter(({ areGroupsChanged }) => areGroupsChanged)
+      .map(({ scope, groups }) => ({
+        scope: scope.embedTenant?.id ?? 0,
+        group_ids: Array.from(groups ?? [], (name) => idIn(scope.groups, name)),
+      }));
+    const assigned = all.flatMap(({ scope, values, changedValues }) =>
+      Array.from(changedValues, (name) => {
+        return { attribute_id: idIn(scope.attributes, name), value: values.get(name) ?? null };
+      }),
+    );
+    const isNew = user.id === null && user.areFieldsChanged;
+    return isNew || replaced.length > 0 || assigned.length > 0 ? [{ user, isNew, replaced, assigned }] : [];
+  });
+  if (written.length === 0) return;
+  const given = written.map(({ user, isNew, replaced, assigned }) => ({
+    id: isNew ? null : idOf(user),
+    account_id: user.accountId,
+    external_id: user.externalId,
+    ...(isNew ? fieldsOf(user) : {}),
+    replaced,
+    assigned,
+  }));
+  const { rows } = await sql<WrittenUser>`
+    with given as (
+      select * from jsonb_to_recordset(${json(given)})
+        as u(id int, account_id int, external_id text, email text, display_name text, picture text, expires_at timestamptz,
+             replaced jsonb, assigned jsonb)),
     made as (
       insert into users (account_id, kind, external_id, email, display_name, picture, expires_at, created_at)
       select account_id, 'external', external_id, email, display_name, picture, expires_at, ${now}::timestamptz
       from given where id is null
-      returning id, account_id, external_id)
-    select id, account_id, external_id, (select count(*) from told) as told from changed
-    union all select id, account_id, external_id, 0 from made`.execute(tx);
-  if (rows.length !== changed.length) throw new StoreMoved('A user is gone.');
-  const ids = new Map(rows.map(({ id, account_id, external_id }) => [JSON.stringify([account_id, external_id]), id]));
-  for (const user of changed) user.id = ids.get(JSON.stringify([user.accountId, user.externalId])) ?? null;
-}
-
-/** Memberships that were replaced, in their scope only, and values that were overwritten (service.md 4.1 rules 4 and 5). */
-async function writeRights(tx: Kysely<Schema>, users: readonly UserState[]): Promise<void> {
-  const all = users.flatMap((user) => Array.from(user.rights.values(), (rights) => ({ user, rights })));
-  const replaced = all
-    .filter(({ rights }) => rights.areGroupsChanged)
-    .map(({ user, rights: { scope, groups } }) => ({
-      user_id: idOf(user),
-      scope: scope.embedTenant?.id ?? 0,
-      group_ids: Array.from(groups ?? [], (name) => idIn(scope.groups, name)),
-    }));
-  const values = all.flatMap(({ user, rights: { scope, values, changedValues } }) =>
-    Array.from(changedValues, (name) => {
-      const value = values.get(name) ?? null;
-      return { user_id: idOf(user), attribute_id: idIn(scope.attributes, name), value };
-    }),
-  );
-  if (replaced.length === 0 && values.length === 0) return;
-  await sql`
-    with replaced as (
-      select * from jsonb_to_recordset(${json(replaced)}) as r(user_id int, scope int, group_ids jsonb)),
+      returning id, account_id, external_id),
+    written as (
+      select coalesce(given.id, made.id) as id, given.replaced, given.assigned
+      from given left join made on made.account_id = given.account_id and made.external_id = given.external_id),
     left_groups as (
-      delete from user_groups ug using replaced r, groups g
-      where ug.user_id = r.user_id and g.id = ug.group_id and coalesce(g.embed_tenant_id, 0) = r.scope
-        and not r.group_ids @> to_jsonb(ug.group_id)),
+      delete from user_groups where ctid = any(array(
+        select ug.ctid from given
+        cross join lateral jsonb_to_recordset(given.replaced) as r(scope int, group_ids jsonb)
+        cross join lateral (select ug.ctid, ug.group_id from user_groups ug where ug.user_id = given.id offset 0) as ug
+        cross join lateral (
+          select coalesce(g.embed_tenant_id, 0) as scope from groups g where g.id = ug.group_id offset 0) as g
+        where given.id is not null and g.scope = r.scope and not r.group_ids @> to_jsonb(ug.group_id)))),
     joined_groups as (
       insert into user_groups (user_id, group_id)
-      select r.user_id, value::int from replaced r cross join lateral jsonb_array_elements_text(r.group_ids)
-      on conflict do nothing)
-    insert into user_attribute_values as stored (user_id, attribute_id, value)
-    select user_id, attribute_id, value
-    from jsonb_to_recordset(${json(values)}) as v(user_id int, attribute_id int, value jsonb)
-    on conflict (user_id, attribute_id) do update set value = excluded.value
-    where stored.value is distinct from excluded.value`.execute(tx);
+      select written.id, value::int from written
+      cross join lateral jsonb_to_recordset(written.replaced) as r(group_ids jsonb)
+      cross join lateral jsonb_array_elements_text(r.group_ids)
+      on conflict do nothing),
+    assigned_values as (
+      insert into user_attribute_values as stored (user_id, attribute_id, value)
+      select written.id, v.attribute_id, v.value from written
+      cross join lateral jsonb_to_recordset(written.assigned) as v(attribute_id int, value jsonb)
+      on conflict (user_id, attribute_id) do update set value = excluded.value
+      where stored.value is distinct from excluded.value)
+    select id, account_id, external_id from made`.execute(tx);
+  const ids = new Map(rows.map(({ id, account_id, external_id }) => [keyOf(account_id, external_id), id]));
+  for (const { user, isNew } of written) {
+    if (isNew) user.id = found(ids, keyOf(user.accountId, user.externalId));
+  }
 }
 
 /** @throws Error when it has no id, which is a defect: it is written by then. */
