@@ -59,7 +59,7 @@ describe.each(databaseKinds)('the session minter on %s', (kind) => {
     return {
       accountId: of.accountId,
       keyId: of.apiKeyId,
-      address: '203.0.113.7',
+      actor: { kind: 'api-key', id: '1', name: 'test', address: '203.0.113.7', requestId: null },
       call: {
         deploymentId: asked.deploymentId ?? of.deploymentId,
         scope: asked.scope ?? tenantWide,

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { codeOf, InlayError } from '../errors.ts';
+import type { Actor } from '../store/audit-log.ts';
 import type { Schema } from '../store/schema.ts';
 import { hashSecret, newSecret } from '../store/secret.ts';
 import { noTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
@@ -9,6 +10,7 @@ import type { Changes } from '../users/decide.ts';
 import type { FlightCall } from '../users/flight-state.ts';
 import { type Flight, type ResolvedUser, settleChanging, settleUnchanged } from '../users/resolve-users.ts';
 import type { UserLimits } from '../users/user-call.ts';
+import { auditDefinitions } from './audit-definitions.ts';
 import { createFlights, type Passenger } from './flights.ts';
 import { insertSessions, type NewSession } from './insert-sessions.ts';
 import type { SessionCall } from './session-rules.ts';
@@ -43,8 +45,8 @@ export interface MintRequest {
   readonly accountId: number;
   /** The API key that asks. */
   readonly keyId: number;
-  /** The IP address that asks; null: unknown. */
-  readonly address: string | null;
+  /** The same key as the audit log names it, and from where it asks. */
+  readonly actor: Actor;
   readonly call: SessionCall;
 }
 
@@ -95,11 +97,13 @@ export function createSessionMinter(dependencies: SessionMinterDependencies): Se
     const flight: Flight<MintCall> = {
       calls: [...passengers.keys()],
       now,
-      write: (store, resolved) =>
-        insertSessions(
+      async write(store, written) {
+        await insertSessions(
           store,
-          resolved.map((one) => newSession(one, now, dependencies)),
-        ),
+          written.map((one) => newSession(one, now, dependencies)),
+        );
+        for (const one of written) await auditDefinitions(store, one, one.call.request.actor, now);
+      },
       settle(call, outcome) {
         if (outcome instanceof InlayError) passengers.get(call)?.reject(outcome);
         else passengers.get(call)?.resolve({ sessionId: call.sessionId });
@@ -164,7 +168,7 @@ function newSession(
   { sessionExchangeMs, sessionLifetimeMs }: SessionMinterDependencies,
 ): NewSession {
   const { accountId, scope, sessionId, request } = call;
-  const { keyId, address, call: asked } = request;
+  const { keyId, actor, call: asked } = request;
   return {
     id: randomUUID(),
     secret_hash: hashSecret(sessionId),
@@ -176,7 +180,7 @@ function newSession(
     is_creator_mode: scope.kind === 'embed-tenant',
     settings: asked.settings,
     security_context: asked.securityContext,
-    created_from: address,
+    created_from: actor.address,
     created_at: now,
     exchange_before: new Date(now.getTime() + sessionExchangeMs),
     ends_at: new Date(now.getTime() + sessionLifetimeMs),

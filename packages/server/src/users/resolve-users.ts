@@ -24,13 +24,20 @@ export interface ResolvedUser {
   readonly embedTenantId: number | null;
 }
 
+/** A call whose user is written. */
+export interface WrittenCall<Call> extends ResolvedUser {
+  readonly call: Call;
+  /** What was written for it; null: nothing had to be. */
+  readonly changes: Changes | null;
+}
+
 /** Calls that are answered together. */
 export interface Flight<Call extends FlightCall> {
   readonly calls: readonly Call[];
   /** One instant for all of them. */
   readonly now: Date;
   /** Writes what hangs on the users, together with them: all or nothing. May be called again after it failed. */
-  write(db: Kysely<Schema>, resolved: readonly (ResolvedUser & { readonly call: Call })[]): Promise<void>;
+  write(db: Kysely<Schema>, resolved: readonly WrittenCall<Call>[]): Promise<void>;
   /** Told once per call what came of it, when that is kept. An InlayError is a refusal of this call alone. */
   settle(call: Call, outcome: ResolvedUser | InlayError): void;
 }
@@ -64,7 +71,7 @@ export async function settleUnchanged<Call extends FlightCall>(
       else if (decision.kind === 'unchanged') unchanged.push(call);
       else changing.set(call, decision.changes);
     }
-    const resolved = unchanged.map((call) => ({ call, ...resolvedOf(state, call) }));
+    const resolved = unchanged.map((call) => ({ call, changes: null, ...resolvedOf(state, call) }));
     if (resolved.length > 0) await write(db, resolved);
     return { refused, resolved, changing };
   });
@@ -105,6 +112,7 @@ export async function settleChanging<Call extends FlightCall>(
         await takeUserLocks(tx, held.keys());
         const state = await readFlight(tx, calls, now, counted);
         const refused = new Map<Call, InlayError>();
+        const written = new Map<Call, Changes>();
         let isHeld = true;
         for (const call of calls) {
           const decision = decideInFlight(state, call);
@@ -112,12 +120,13 @@ export async function settleChanging<Call extends FlightCall>(
           if (decision.kind !== 'changes') continue;
           isHeld = hold(call, decision.changes) && isHeld;
           applyChanges(state, call, decision.changes);
+          written.set(call, decision.changes);
         }
         if (!isHeld) throw new StoreMoved('More locks are needed than before.');
         await writeFlight(tx, state);
         const resolved = calls
           .filter((call) => !refused.has(call))
-          .map((call) => ({ call, ...resolvedOf(state, call) }));
+          .map((call) => ({ call, changes: written.get(call) ?? null, ...resolvedOf(state, call) }));
         if (resolved.length > 0) await write(tx, resolved);
         return { refused, resolved };
       }),

@@ -5,7 +5,7 @@ import { auditedRefusalsPerMinuteMax } from '../../src/http/rate-limits.ts';
 import { appendAuditEntry } from '../../src/store/audit-log.ts';
 import { databaseKinds } from '../databases.ts';
 import { allPages, type ManageClient, manageClient } from '../manage-client.ts';
-import { openSession, openTestServer, type TestServer } from '../test-server.ts';
+import { openSession, openTestServer, postJson, type TestServer } from '../test-server.ts';
 
 describe.each(databaseKinds)('the audit log on %s', (kind) => {
   let server: TestServer;
@@ -134,6 +134,41 @@ describe.each(databaseKinds)('the audit log on %s', (kind) => {
     expect((await call('DELETE', 'groups/999999')).status).toBe(404);
     const [latest] = (await call('GET', 'audit-log?first=1&actorKind=api-key&to=2030-01-01T00:00:00Z')).body.items;
     expect(latest).toMatchObject({ result: 'NOT_FOUND', object: { kind: 'group', id: '999999' } });
+  });
+
+  test('a session that makes an embed tenant or changes its definitions says so, with names only, and once', async () => {
+    const mint = async (body: object) =>
+      (
+        await postJson(
+          server,
+          '/api/v1/embed/generate-session',
+          { deploymentId: 1, externalId: 'ada', creatorMode: true, embedTenantName: 'defined', ...body },
+          `Api-Key ${server.demo.apiKey}`,
+        )
+      ).status;
+    const definitions = {
+      groupDefinitions: [{ name: 'editors', description: 'hidden text' }],
+      userAttributeDefinitions: [{ name: 'region', type: 'string' }],
+      userAttributes: [{ name: 'region', value: 'hidden value' }],
+    };
+    const query = 'audit-log?action=embed-tenant.define';
+    expect(await mint({ ...definitions, groups: ['nobody'] })).toBe(400);
+    expect(await allPages(call, query)).toEqual([]);
+    for (const body of [definitions, definitions, { groups: ['editors'] }]) expect(await mint(body)).toBe(200);
+    expect(await mint({ userAttributeDefinitions: [{ name: 'region', type: 'string', description: 'Where' }] })).toBe(
+      200,
+    );
+    const entries = await allPages(call, query);
+    expect(entries).toMatchObject([
+      { details: { isNew: false, groups: [], userAttributes: ['region'] } },
+      {
+        actor: { kind: 'api-key' },
+        object: { kind: 'embed-tenant', name: 'defined' },
+        result: 'OK',
+        details: { isNew: true, groups: ['editors'], userAttributes: ['region'] },
+      },
+    ]);
+    expect(JSON.stringify(entries)).not.toContain('hidden');
   });
 
   test('a deletion in an embed tenant says in which', async () => {

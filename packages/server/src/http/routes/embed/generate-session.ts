@@ -2,7 +2,7 @@ import { generateSessionReplySchema } from '@inlay/contract/embed.ts';
 import type { Context } from '../../../context.ts';
 import { generateSession } from '../../../embed/generate-session.ts';
 import { checkFields, sessionCallOf } from '../../../embed/session-rules.ts';
-import { requireApiKey } from '../../authenticate.ts';
+import { actorOf, requireApiKey } from '../../authenticate.ts';
 import { type App, errorReplies } from '../../route.ts';
 
 /** POST /api/v1/embed/generate-session: a session for one user (service.md 4.1). */
@@ -29,7 +29,7 @@ export function generateSessionRoute(app: App, { minter, config, shapes }: Conte
         minter,
         requireApiKey(request),
         sessionCallOf(request.body, { shapes, ephemeralTtlSecondsDefault: config.ephemeralTtlSecondsDefault }),
-        request.ip,
+        actorOf(request),
       ),
   );
 }
