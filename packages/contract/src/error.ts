@@ -81,11 +81,7 @@ export const errorCodes = {
   ABORTED: [200, 'Stopped by the user.'],
   TOOL_NOT_FOUND: [200, 'The language model called a tool that does not exist.'],
   TOOL_INPUT_INVALID: [200, 'The language model called a tool with an input that does not fit it.'],
-  RUN_TIMEOUT: [200, 'The run took more time than allowed.'],
-  TOO_MANY_TURNS: [200, 'The run took more turns of the language model than allowed.'],
-  TOO_MANY_TOOL_CALLS: [200, 'The run made more tool calls than allowed.'],
-  ANSWER_TOO_LONG: [200, 'The run wrote more text than allowed.'],
-  RUN_INTERRUPTED: [200, 'The server stopped before the run had ended.'],
+  RUN_INTERRUPTED: [200, 'The servers that wrote the run stopped before it had ended, more than once.'],
   LANGUAGE_MODEL_TIMEOUT: [200, 'The language model did not answer in time.'],
   LANGUAGE_MODEL_FAILED: [200, 'The language model failed.'],
 } as const satisfies Record<string, readonly [status: number, meaning: string]>;

@@ -14,7 +14,7 @@ const searchedCharactersMax = 32_000;
 export async function ground(
   query: QueryDependencies,
   toolNames: AnalystContext['toolNames'],
-  { principal, deploymentId, messages, signal }: GroundQuestion,
+  { principal, deploymentId, branch, messages, signal }: GroundQuestion,
 ): Promise<AnalystContext> {
   const text = messages
     .flatMap((message) => (message.role === 'user' ? [message.content] : []))
@@ -22,8 +22,8 @@ export async function ground(
     .join('\n')
     .slice(0, searchedCharactersMax);
   const [relations, valueMatches] = await Promise.all([
-    readMetadata(query, { principal, deploymentId }),
-    findValues(query, { principal, deploymentId, signal, text }),
+    readMetadata(query, { principal, deploymentId, branch }),
+    findValues(query, { principal, deploymentId, branch, signal, text }),
   ]);
   return { today: query.clock().toISOString().slice(0, 10), relations, valueMatches, toolNames };
 }

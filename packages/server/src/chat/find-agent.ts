@@ -7,6 +7,8 @@ import type { Schema } from '../store/schema.ts';
 /** An agent that the caller may talk to. */
 export interface Agent {
   readonly id: number;
+  /** Names its part of the configuration files. */
+  readonly name: string;
   readonly deploymentId: number;
   readonly accountId: number;
   /** The plan of its account, as it is written there. */
@@ -34,6 +36,7 @@ export async function findAgent(db: Kysely<Schema>, path: AgentPath): Promise<Ag
           .innerJoin('accounts', 'accounts.id', 'agents.account_id')
           .select([
             'agents.id as id',
+            'agents.name as name',
             'agents.deployment_id as deploymentId',
             'accounts.id as accountId',
             'accounts.plan as plan',

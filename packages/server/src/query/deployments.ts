@@ -19,6 +19,10 @@ export interface Deployment {
   readonly dataModel: DataModel;
   readonly warehouse: Warehouse;
   readonly valueLists: ValueLists;
+  /** The branch that the data model is of; null: the default one. */
+  readonly branch: string | null;
+  /** The configuration of its agents: files below the folder for it, paths relative to that (`rules/fiscal-year.md`). */
+  readonly agentFiles: readonly { readonly path: string; readonly text: string }[];
 }
 
 /** The deployments of this process. */
@@ -27,7 +31,7 @@ export interface Deployments extends AsyncDisposable {
    * @throws InlayError NOT_FOUND when the account has no such deployment, DATA_MODEL_INVALID when its data model does not
    * load (what is wrong is in the log), NOT_READY when its warehouse does not open
    */
-  get(accountId: number, deploymentId: number): Promise<Deployment>;
+  get(accountId: number, deploymentId: number, branch: string | null): Promise<Deployment>;
   /** Resolves when every warehouse that was opened answers; rejects otherwise. */
   ping(): Promise<void>;
 }
@@ -80,7 +84,7 @@ export function openDeployments({ db, log, changes }: DeploymentsDependencies): 
     if (row === undefined) throw notFound(id);
     const dataModel = await readDataModel(row.model_folder, log);
     const warehouse = await openDuckDb({ folder: row.warehouse.folder, threads: duckDbThreads });
-    return { id, accountId, dataModel, warehouse, valueLists: createValueLists(), place: placeOf(row) };
+    return { id, accountId, dataModel, warehouse, valueLists: createValueLists(), branch: null, agentFiles: [], place: placeOf(row) };
   };
 
   /** Never rejects: one that does not close is no reason to leave the others open. */
@@ -133,7 +137,8 @@ export function openDeployments({ db, log, changes }: DeploymentsDependencies): 
   });
 
   return {
-    async get(accountId, deploymentId) {
+    async get(accountId, deploymentId, branch) {
+      if (branch !== null) throw new InlayError('BRANCH_NOT_FOUND', 'The data model has no such branch.');
       // By account, too: another account's deployment is not even opened, so that nothing tells that it exists.
       const key = keyOf(accountId, deploymentId);
       const known = opened.get(key);

@@ -23,7 +23,7 @@ const matchesMax = 50;
  */
 export async function findValues(
   dependencies: QueryDependencies,
-  query: Pick<Query, 'principal' | 'deploymentId' | 'signal'> & { readonly text: string },
+  query: Pick<Query, 'principal' | 'deploymentId' | 'branch' | 'signal'> & { readonly text: string },
 ): Promise<readonly ValueMatch[]> {
   const phrases = phrasesOf(query.text);
   if (phrases.size === 0) return [];

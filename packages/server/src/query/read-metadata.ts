@@ -2,7 +2,7 @@
 import type { RelationMetadata } from '@inlay/semantic/metadata.ts';
 import { searchRelations } from '@inlay/semantic/search-relations.ts';
 import { visibleMetadata } from '@inlay/semantic/visible-metadata.ts';
-import { openDoor, type Query, type QueryDependencies } from './run-query.ts';
+import { openDoor, type QueryDependencies, type QueryScope } from './run-query.ts';
 
 /**
  * The relations and members that the user may see, views before cubes.
@@ -10,7 +10,7 @@ import { openDoor, type Query, type QueryDependencies } from './run-query.ts';
  */
 export async function readMetadata(
   dependencies: QueryDependencies,
-  query: Pick<Query, 'principal' | 'deploymentId'>,
+  query: QueryScope,
 ): Promise<readonly RelationMetadata[]> {
   const { deployment, subject } = await openDoor(dependencies, query);
   return visibleMetadata(deployment.dataModel, subject);
@@ -22,7 +22,7 @@ export async function readMetadata(
  */
 export async function searchMetadata(
   dependencies: QueryDependencies,
-  query: Pick<Query, 'principal' | 'deploymentId'> & { readonly searchQuery: string },
+  query: QueryScope & { readonly searchQuery: string },
 ): Promise<readonly RelationMetadata[]> {
   return searchRelations(await readMetadata(dependencies, query), query.searchQuery);
 }

@@ -29,10 +29,15 @@ export interface QueryDependencies {
 export interface Query {
   readonly principal: Principal;
   readonly deploymentId: number;
+  /** The branch of its data model; null: the default one. */
+  readonly branch: string | null;
   /** Semantic SQL. */
   readonly sql: string;
   readonly signal: AbortSignal;
 }
+
+/** As whom, and of which data model, something is asked. */
+export type QueryScope = Pick<Query, 'principal' | 'deploymentId' | 'branch'>;
 
 /** The door, open for one user: what may be seen was read when it opened. Not to be kept longer than a moment. */
 export interface Door {
@@ -50,10 +55,10 @@ export interface Door {
  */
 export async function openDoor(
   { db, deployments, clock, queryTimeoutMs, sqlLimits, telemetry = noTelemetry }: QueryDependencies,
-  { principal, deploymentId }: Pick<Query, 'principal' | 'deploymentId'>,
+  { principal, deploymentId, branch }: QueryScope,
 ): Promise<Door> {
   const [deployment, subject] = await Promise.all([
-    deployments.get(principal.accountId, deploymentId),
+    deployments.get(principal.accountId, deploymentId, branch),
     loadSubject(db, principal, clock()),
   ]);
   const { dataModel, warehouse } = deployment;

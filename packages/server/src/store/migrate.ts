@@ -8,6 +8,7 @@ import { ConfigError } from '../config.ts';
 import { codeOf } from '../errors.ts';
 import { firstTables } from './migrations/0001-first-tables.ts';
 import { scopesAndOperation } from './migrations/0002-scopes-and-operation.ts';
+import { threadLog } from './migrations/0003-thread-log.ts';
 import { createIndex, type MigrationStep } from './migrations/step.ts';
 import type { Schema } from './schema.ts';
 
@@ -15,6 +16,7 @@ import type { Schema } from './schema.ts';
 const migrations: Readonly<Record<string, readonly MigrationStep[]>> = {
   '0001-first-tables': firstTables,
   '0002-scopes-and-operation': scopesAndOperation,
+  '0003-thread-log': threadLog,
 };
 
 /** How a migration waits for others. */

@@ -3,6 +3,7 @@ import type { ToolCall, Usage } from '@inlay/contract/chat.ts';
 import type { EmbedSessionSettings } from '@inlay/contract/embed.ts';
 import type { AttributeType, AttributeValue, SecurityContextJson } from '@inlay/contract/user.ts';
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
+import type { AgentStep } from '../agent/agent-step.ts';
 
 /** A JSON column: read parsed, written as JSON text. */
 type JsonColumn<T> = ColumnType<T, string, string>;
@@ -37,6 +38,8 @@ export interface Schema {
     frame_ancestors: JsonColumnWithDefault<readonly string[]>;
     /** What differs from the limits of the process. */
     limits: JsonColumnWithDefault<AccountLimits>;
+    /** Threads that nobody wrote in for so many days are deleted; null: never. */
+    thread_retention_days: Generated<number | null>;
     created_at: Generated<Date>;
   };
   /** Only the SHA-256 of a key is kept (hex), with a short visible prefix. */
@@ -65,6 +68,8 @@ export interface Schema {
     account_id: number;
     name: string;
     model_folder: string;
+    /** Where the configuration of its agents lies; null: it has none. */
+    agents_folder: Generated<string | null>;
     warehouse: JsonColumn<WarehouseSettings>;
   };
   agents: { id: number; account_id: number; deployment_id: number; name: string };
@@ -141,21 +146,50 @@ export interface Schema {
     created_at: Timestamp;
     updated_at: Timestamp;
   };
-  /** One answer to one user message. `message_id` is the id of that message, unique per user and agent. */
+  /**
+   * One answer to one user message. `message_id` is the id of that message, unique per user and agent. What another node needs
+   * to carry the run on is kept with it; it is null in runs of version 0.1.
+   */
   runs: {
     id: string;
     thread_id: string;
     user_id: number;
     agent_id: number;
     message_id: string;
-    /** The node that writes the run. */
+    /** The node that writes the run; null: none, it waits for one. */
     node_id: string | null;
     state: 'running' | 'completed' | 'aborted' | 'failed';
     usage: JsonColumn<Usage> | null;
     error: JsonColumn<{ code: string; message: string; requestId: string }> | null;
     created_at: Timestamp;
     ended_at: Timestamp | null;
+    account_id: number | null;
+    deployment_id: number | null;
+    /** The branch of the data model; null: the default one. */
+    branch: string | null;
+    session_id: string | null;
+    api_key_id: number | null;
+    scope_id: number | null;
+    security_context: JsonColumn<SecurityContextJson> | null;
+    request_id: string | null;
+    /** How many nodes have begun or carried on the run, from 1 up. */
+    attempts: Generated<number>;
   };
+  /**
+   * What a run has sent, in order, while it goes on and for a while after. `line` is a frame as JSON text; `step` (without a
+   * line) is what the agent goes on from when another node carries the run on.
+   */
+  run_log: {
+    run_id: string;
+    /** From 1 up, without gaps. */
+    seq: number;
+    /** The sort number of the line's message; 0 for a step. */
+    sort: number;
+    line: string | null;
+    step: JsonColumn<AgentStep> | null;
+    created_at: Timestamp;
+  };
+  /** Whole messages; one that is still being written is in the log of its run. */
   messages: {
     thread_id: string;
     sort: number;
@@ -165,7 +199,11 @@ export interface Schema {
     content: string;
     graph_path: JsonColumn<string[]> | null;
     tool_call: JsonColumn<ToolCall> | null;
-    is_in_process: boolean;
+    thinking: string | null;
+    /** The text as the language model wrote it, where `content` is not that: placeholders were filled in. */
+    model_text: string | null;
+    /** Of version 0.1: true on messages that its nodes write at this moment. */
+    is_in_process: Generated<boolean>;
     created_at: Timestamp;
   };
   /** A process that runs on this store; `seen_at` is written every second. */

@@ -19,8 +19,8 @@ export function createMetaTool(query: QueryDependencies, name: string): Tool {
     description: 'Searches the views, cubes and their members that this user may query. Call it before writing SQL.',
     schema: inputSchema,
     shown: (input) => input,
-    async run({ searchQuery }, { principal, deploymentId }) {
-      const relations = await searchMetadata(query, { principal, deploymentId, searchQuery });
+    async run({ searchQuery }, { principal, deploymentId, branch }) {
+      const relations = await searchMetadata(query, { principal, deploymentId, branch, searchQuery });
       return { result: { searchQuery, cubes: relations.map(toCube) }, queries: 0, rows: 0 };
     },
   });

@@ -37,10 +37,10 @@ export function createSqlTool(query: QueryDependencies, name: string, rowsMax: n
     description: 'Runs semantic SQL over the views and cubes that this user may query, and returns the first rows.',
     schema: inputSchema,
     shown: (input, { resultIds }) => showInput(input, resultIds),
-    async run(input, { principal, deploymentId, signal }) {
+    async run(input, { principal, deploymentId, branch, signal }) {
       // The chart first: a query whose chart is refused need not run.
       const vegaSpec = input.vegaSpec === undefined ? undefined : parseChartSpec(input.vegaSpec);
-      const answer = await runQuery(query, { principal, deploymentId, sql: input.sqlQuery, signal });
+      const answer = await runQuery(query, { principal, deploymentId, branch, sql: input.sqlQuery, signal });
       const uuid = randomUUID();
       const result = {
         sqlQuery: input.sqlQuery,

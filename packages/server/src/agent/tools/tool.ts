@@ -13,6 +13,8 @@ const inputCharactersMax = 131_072;
 export interface ToolContext {
   readonly principal: Principal;
   readonly deploymentId: number;
+  /** The branch of the data model; null: the default one. */
+  readonly branch: string | null;
   readonly signal: AbortSignal;
   /** The `uuid`s of the results that this thread already has; a tool may refer to these only. */
   readonly resultIds: ReadonlySet<string>;
