@@ -1,5 +1,7 @@
 /** `npm run bench [name …]`: takes the figures and prints each beside its floor. */
-import { benchAnalyst, benchChatStream } from './chat-stream.ts';
+import { benchAnalyst } from './analyst.ts';
+import { benchChat } from './chat.ts';
+import { benchChatAbort } from './chat-abort.ts';
 import { benchLists } from './lists.ts';
 import { type Figure, printFigures } from './report.ts';
 import { benchSemantic } from './semantic.ts';
@@ -10,7 +12,8 @@ const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
   start: benchStart,
   sessions: benchSessions,
   lists: benchLists,
-  chat: benchChatStream,
+  chat: benchChat,
+  abort: benchChatAbort,
   analyst: benchAnalyst,
   semantic: benchSemantic,
 };

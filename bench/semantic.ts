@@ -49,7 +49,7 @@ const pairs: readonly { name: string; as: Subject; semantic: string; byHand: str
 /** Compile time and query time of each of {@link pairs}. */
 export async function benchSemantic(): Promise<Figure[]> {
   await using server = await openBenchServer();
-  const { dataModel, warehouse } = await server.context.deployments.get(1, 1);
+  const { dataModel, warehouse } = await server.context.deployments.get(1, 1, null);
   const run = async (query: WarehouseQuery) => {
     const result = await warehouse.query(query, { signal: new AbortController().signal, timeoutMs: 60_000 });
     await Array.fromAsync(result.rows());

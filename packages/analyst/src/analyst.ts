@@ -1,6 +1,7 @@
 /** The built-in analyst: a language model without network or key. One pure function from a conversation to its next turn. */
 
 import type { RelationMetadata } from '@inlay/semantic/metadata.ts';
+import { toCertifiedAnswer } from './certified-answer.ts';
 import { type AnalystMessage, isRecord, latestResultId, parseObject, readToolResult } from './conversation.ts';
 import { lowerTitleOf, queryDescription, queryTitle } from './describe.ts';
 import type { Intent } from './intent.ts';
@@ -24,6 +25,8 @@ export interface AnalystContext {
   readonly valueMatches: readonly ValueMatch[];
   /** The names of the tools that search metadata and run SQL. */
   readonly toolNames: { readonly meta: string; readonly sql: string };
+  /** The certified query whose question the last message of the user is, word for word; its SQL is run as it stands. */
+  readonly certified?: { readonly name: string; readonly sql: string };
 }
 
 /** One turn: text, and calls of tools with their inputs as JSON strings. A turn without calls ends the answer. */
@@ -36,6 +39,7 @@ const requestCharactersMax = 2000;
 
 /**
  * The next turn for the last question of `messages`, the same for the same input.
+ * - A certified question: a call of the SQL tool with its SQL, then the answer.
  * - A question by itself: first a call of the metadata tool, then one of the SQL tool, then the answer.
  * - A follow-up: a call of the SQL tool with `memoryId`, then the answer.
  * - A question with a word that has no meaning here, or that cannot be asked: text, and no call at all.
@@ -51,6 +55,10 @@ export function nextTurn(messages: readonly AnalystMessage[], context: AnalystCo
   if (last?.role === 'tool') {
     const outcome = readToolResult(last.result);
     if (outcome.kind === 'error') return say(failureAnswer(outcome.message, outcome.hint));
+    const { certified } = context;
+    if (certified !== undefined && sqlOfCall(messages, last.toolCallId) === certified.sql) {
+      return say(toCertifiedAnswer(certified.name, outcome.result, context.relations));
+    }
     const understanding = understand(messages, place, context);
     if (understanding.kind === 'refusal') return say(understanding.text);
     if (last.name === context.toolNames.sql)
@@ -61,6 +69,7 @@ export function nextTurn(messages: readonly AnalystMessage[], context: AnalystCo
     return query(messages, question.content, understanding, context);
   }
   if (last?.role === 'assistant') return say('');
+  if (context.certified !== undefined) return queryCertified(question.content, context.certified, context);
   const understanding = understand(messages, place, context);
   if (understanding.kind === 'refusal') return say(understanding.text);
   if (understanding.base !== null) return query(messages, question.content, understanding, context);
@@ -94,6 +103,20 @@ function query(
   return { text: '', toolCalls: [{ name: context.toolNames.sql, input: JSON.stringify(input) }] };
 }
 
+function queryCertified(
+  userRequest: string,
+  { name, sql }: NonNullable<AnalystContext['certified']>,
+  { toolNames }: AnalystContext,
+): AnalystTurn {
+  const input = {
+    sqlQuery: sql,
+    queryTitle: name,
+    description: `The certified query "${name}".`,
+    userRequest: userRequest.slice(0, requestCharactersMax).toWellFormed(),
+  };
+  return { text: '', toolCalls: [{ name: toolNames.sql, input: JSON.stringify(input) }] };
+}
+
 // The rows are worded as what was asked for when they were queried: another meaning by now would misname them.
 function answer(
   messages: readonly AnalystMessage[],
@@ -101,12 +124,17 @@ function answer(
   intent: Intent,
   result: Readonly<Record<string, unknown>>,
 ): AnalystTurn {
+  const asked = sqlOfCall(messages, toolCallId) ?? result['sqlQuery'];
+  if (asked !== toSql(intent)) return say('What you may query has changed meanwhile. Please ask again.');
+  return say(toAnswer(intent, result));
+}
+
+// What a call asked for; undefined when it is not in the conversation.
+function sqlOfCall(messages: readonly AnalystMessage[], toolCallId: string): unknown {
   const call = messages
     .flatMap((message) => (message.role === 'assistant' ? message.toolCalls : []))
     .findLast(({ id }) => id === toolCallId);
-  const asked = call === undefined ? result['sqlQuery'] : parseObject(call.input)?.['sqlQuery'];
-  if (asked !== toSql(intent)) return say('What you may query has changed meanwhile. Please ask again.');
-  return say(toAnswer(intent, result));
+  return call === undefined ? undefined : parseObject(call.input)?.['sqlQuery'];
 }
 
 function namesRelation(result: Readonly<Record<string, unknown>>, relation: RelationMetadata): boolean {

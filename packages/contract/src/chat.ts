@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { limitedText } from './limited.ts';
 import type { Limits } from './limits.ts';
+import { pageOf } from './page.ts';
 import type { UserShapes } from './user.ts';
 
 /**
@@ -12,6 +13,19 @@ const chatIdSchema = z.string().regex(/\S/, 'must not be blank').max(255);
 
 /** The body of an abort call (service.md 4.4). */
 export const abortRequestSchema = z.object({ chatId: chatIdSchema, sessionSettings: z.unknown().optional() });
+
+/** A thread in a list. The instants are ISO 8601 in UTC. */
+export const threadSchema = z.object({
+  chatId: z.string(),
+  title: z.string().describe('The beginning of its first message; empty before there is one.'),
+  createdAt: z.iso.datetime(),
+  updatedAt: z.iso.datetime().describe('When its last message was sent.'),
+});
+export type Thread = z.infer<typeof threadSchema>;
+
+/** The reply of the list of threads. */
+export const threadPageSchema = pageOf(threadSchema);
+export type ThreadPage = z.infer<typeof threadPageSchema>;
 
 /** The shapes under these limits. Build them once. */
 export function chatShapes(limits: Limits, user: UserShapes) {
@@ -42,12 +56,13 @@ export function chatShapes(limits: Limits, user: UserShapes) {
       .unknown()
       .optional()
       .describe('SessionSettings; required with an API key, ignored with an embed token.'),
-    activeBranchName: z.string().max(255).optional(),
-    isDefaultBranch: z.boolean().optional(),
+    activeBranchName: z.string().max(255).optional().describe('A branch of the data model; left out: the default one.'),
+    isDefaultBranch: z.boolean().optional().describe('Refused when the repository says otherwise.'),
   });
   return { sessionSettings, chatRequest };
 }
-type ChatShapes = ReturnType<typeof chatShapes>;
+/** The shapes of {@link chatShapes}. */
+export type ChatShapes = ReturnType<typeof chatShapes>;
 export type SessionSettings = z.infer<ChatShapes['sessionSettings']>;
 export type ChatRequest = z.infer<ChatShapes['chatRequest']>;
 

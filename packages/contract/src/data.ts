@@ -10,7 +10,11 @@ export function dataShapes(limits: Limits) {
   const cubeSqlRequest = z.object({
     query: limitedBytes(limits, 'sqlBytesMax', 1).describe('Semantic SQL.'),
     timezone: z.string().max(64).optional().describe('This version has UTC only, and refuses another.'),
-    branch: z.string().max(255).optional().describe('This version has the branch `main` only.'),
+    branch: z
+      .string()
+      .max(255)
+      .optional()
+      .describe('A branch of the data model; left out: the default one, with a token that of its session.'),
     sessionSettings: z
       .unknown()
       .optional()

@@ -42,6 +42,7 @@ export const errorCodes = {
   ROUTE_NOT_FOUND: [404, 'No such path.'],
   NOT_FOUND: [404, 'What the path or body names does not exist for this credential.'],
   BRANCH_NOT_FOUND: [404, 'The data model has no such branch.'],
+  METHOD_NOT_ALLOWED: [405, 'The path does not have this method; `Allow` names those that it has.'],
   RUN_IN_PROGRESS: [409, 'The thread is still answering an earlier message.'],
   MESSAGE_ID_REUSED: [409, 'The messageId was used before with another text.'],
   ATTRIBUTE_TYPE_IMMUTABLE: [409, 'The type of an attribute cannot change; nothing was written.'],
@@ -82,6 +83,8 @@ export const errorCodes = {
   TOOL_NOT_FOUND: [200, 'The language model called a tool that does not exist.'],
   TOOL_INPUT_INVALID: [200, 'The language model called a tool with an input that does not fit it.'],
   RUN_INTERRUPTED: [200, 'The servers that wrote the run stopped before it had ended, more than once.'],
+  AGENT_CONFIGURATION_INVALID: [200, 'The configuration of the agent does not load.'],
+  LANGUAGE_MODEL_UNKNOWN: [200, 'The configuration of the agent names a language model that this installation lacks.'],
   LANGUAGE_MODEL_TIMEOUT: [200, 'The language model did not answer in time.'],
   LANGUAGE_MODEL_FAILED: [200, 'The language model failed.'],
 } as const satisfies Record<string, readonly [status: number, meaning: string]>;

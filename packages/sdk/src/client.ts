@@ -1,5 +1,11 @@
 /** The client of Inlay: one function per endpoint, typed, thin. Runs in browsers and in Node. */
-import type { ChatRequest, Frame, SessionSettings } from '@inlay/contract/chat.ts';
+import {
+  type ChatRequest,
+  type Frame,
+  type SessionSettings,
+  type ThreadPage,
+  threadPageSchema,
+} from '@inlay/contract/chat.ts';
 import { type CubeSqlLine, cubeSqlLineSchema } from '@inlay/contract/data.ts';
 import {
   type GenerateSessionRequest,
@@ -33,7 +39,7 @@ export interface AgentAddress {
 }
 
 /** With an API key `sessionSettings` say for whom; with an embed token they are not needed. */
-type ForUser<T> = Omit<T, 'sessionSettings'> & { readonly sessionSettings?: SessionSettings };
+export type ForUser<T> = Omit<T, 'sessionSettings'> & { readonly sessionSettings?: SessionSettings };
 
 /** What may be said about one call. */
 export interface CallOptions {
@@ -47,10 +53,21 @@ export interface Client {
   generateSession(request: GenerateSessionRequest, options?: CallOptions): Promise<{ sessionId: string }>;
   /** Exchanges a session, once, for the embed token of its user. Needs no credential. */
   exchangeSession(sessionId: string, options?: CallOptions): Promise<{ token: string; expiresAt: string }>;
-  /** Sends a message, or reads the thread when `input` is absent; resolves when the reply begins. */
+  /**
+   * Sends a message, or reads the thread when `input` is absent; resolves when the reply begins. The frames end where the connection
+   * does: `followThread` comes back by itself.
+   */
   chat(agent: AgentAddress, request: ForUser<ChatRequest>, options?: CallOptions): Promise<AsyncGenerator<Frame>>;
   /** Stops what the thread's agent does. */
   abort(agent: AgentAddress, request: ForUser<{ chatId: string }>, options?: CallOptions): Promise<void>;
+  /** The threads of the user with the agent, those written in last first, page by page. */
+  threads(
+    agent: AgentAddress,
+    request?: ForUser<{ first?: number; after?: string | undefined }>,
+    options?: CallOptions,
+  ): Promise<ThreadPage>;
+  /** Deletes a thread; what the agent does in it is stopped first. */
+  deleteThread(agent: AgentAddress, request: ForUser<{ chatId: string }>, options?: CallOptions): Promise<void>;
   /** Runs semantic SQL: first the schema, then chunks of rows, as they come. A failure on the way is thrown. */
   cubeSql(
     deploymentId: number,
@@ -64,21 +81,31 @@ export function createClient({ baseUrl, credential, fetch: send = fetch }: Clien
   const base = baseUrl.replace(/\/+$/, '');
   const authorization = authorizationOf(credential);
 
-  async function post(
+  async function call(
     path: string,
-    body: object,
+    request: Pick<RequestInit, 'method' | 'body'> & { readonly headers: Record<string, string> },
     { signal }: CallOptions = {},
-    headers = authorization,
   ): Promise<Response> {
-    const reply = await send(`${base}${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(body),
-      ...(signal === undefined ? {} : { signal }),
-    });
+    const reply = await send(`${base}${path}`, { ...request, ...(signal === undefined ? {} : { signal }) });
     if (!reply.ok) throw await toError(reply);
     return reply;
   }
+
+  const post = (path: string, body: object, options?: CallOptions, headers = authorization): Promise<Response> =>
+    call(
+      path,
+      { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) },
+      options,
+    );
+
+  /** A call without a body, which says in a header for whom it is. */
+  const bare = (
+    method: 'GET' | 'DELETE',
+    path: string,
+    sessionSettings: SessionSettings | undefined,
+    options?: CallOptions,
+  ): Promise<Response> =>
+    call(path, { method, headers: { ...authorization, ...settingsHeader(sessionSettings) } }, options);
 
   return {
     async generateSession(request, options) {
@@ -93,6 +120,16 @@ export function createClient({ baseUrl, credential, fetch: send = fetch }: Clien
     },
     async abort(agent, request, options) {
       await post(`${chatPath(agent)}/stream-chat-state/abort`, request, options);
+    },
+    async threads(agent, { first, after, sessionSettings } = {}, options) {
+      const query = new URLSearchParams();
+      if (first !== undefined) query.set('first', String(first));
+      if (after !== undefined) query.set('after', after);
+      const path = `${chatPath(agent)}/threads${query.size === 0 ? '' : `?${query}`}`;
+      return parseReply(threadPageSchema, await bare('GET', path, sessionSettings, options));
+    },
+    async deleteThread(agent, { chatId, sessionSettings }, options) {
+      await bare('DELETE', `${chatPath(agent)}/threads/${encodeURIComponent(chatId)}`, sessionSettings, options);
     },
     async cubeSql(deploymentId, request, options) {
       return readRows(await post(`/api/v1/deployments/${deploymentId}/cubesql`, request, options));
@@ -109,6 +146,14 @@ function authorizationOf(credential: Credential): Record<string, string> {
     case 'none':
       return {};
   }
+}
+
+/** Base64url of JSON in UTF-8. */
+function settingsHeader(settings: SessionSettings | undefined): Record<string, string> {
+  if (settings === undefined) return {};
+  const bytes = new TextEncoder().encode(JSON.stringify(settings));
+  const text = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
+  return { 'x-inlay-session-settings': text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '') };
 }
 
 function chatPath({ accountName, agentId }: AgentAddress): string {

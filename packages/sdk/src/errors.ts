@@ -3,7 +3,7 @@ import type { Issue } from '@inlay/contract/error.ts';
 
 /** What is known of a failure besides its message. */
 export interface InlayClientErrorDetails {
-  /** A code of the server's list, or one of the client's own: `STREAM_INVALID`, `STREAM_INCOMPLETE`, `REPLY_INVALID`. */
+  /** A code of the server's list, or one of the client's own: `STREAM_INVALID`, `STREAM_INCOMPLETE`, `REPLY_INVALID`, `CONNECTION_LOST`. */
   readonly code: string;
   /** The HTTP status; absent when the failure is not an HTTP error. */
   readonly statusCode?: number;

@@ -5,6 +5,8 @@ import { type Client, type Credential, createClient } from '../src/client.ts';
 
 /** What a plain HTTP server heard, and what it is to answer next. */
 interface Heard {
+  readonly method?: string | undefined;
+  readonly settings?: string | undefined;
   readonly path: string | undefined;
   readonly authorization: string | undefined;
   readonly body: unknown;
@@ -15,7 +17,13 @@ let baseUrl = '';
 
 const server = createServer(async (request: IncomingMessage, reply) => {
   const body = (await Array.fromAsync(request)).join('');
-  heard = { path: request.url, authorization: request.headers.authorization, body: JSON.parse(body) };
+  heard = {
+    path: request.url,
+    authorization: request.headers.authorization,
+    body: body === '' ? null : JSON.parse(body),
+  };
+  const settings = request.headers['x-inlay-session-settings'];
+  if (request.method !== 'POST') heard = { ...heard, method: request.method, settings: settings?.toString() };
   answer(reply);
 });
 beforeAll(async () => {
@@ -64,6 +72,31 @@ describe('the client', () => {
       path: `${path}/abort`,
       body: { chatId: 'c', sessionSettings: { externalId: 'ann' } },
     });
+  });
+
+  test('lists threads and deletes one, for the user that a header names', async () => {
+    const page = {
+      items: [
+        { chatId: 'c', title: 't', createdAt: '2026-01-01T00:00:00.000Z', updatedAt: '2026-01-01T00:00:00.000Z' },
+      ],
+      pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: 'x', endCursor: 'x' },
+    };
+    json(200, page);
+    const sessionSettings = { externalId: 'zoë~?>' };
+    expect(await ofKey().threads(agent, { first: 7, after: 'a b', sessionSettings })).toEqual(page);
+    expect(heard).toMatchObject({
+      method: 'GET',
+      path: '/api/v1/public/de%20mo/agents/1/chat/threads?first=7&after=a+b',
+      body: null,
+    });
+    expect(heard?.settings).toMatch(/^[\w-]+$/);
+    expect(JSON.parse(String(Buffer.from(heard?.settings ?? '', 'base64url')))).toEqual(sessionSettings);
+    expect(await client({ kind: 'embed-token', token: 't' }).threads(agent)).toEqual(page);
+    expect(heard).toMatchObject({ path: '/api/v1/public/de%20mo/agents/1/chat/threads', authorization: 'Bearer t' });
+    expect(heard?.settings).toBeUndefined();
+    answer = (reply) => void reply.writeHead(204).end();
+    await ofKey().deleteThread(agent, { chatId: '../c', sessionSettings });
+    expect(heard).toMatchObject({ method: 'DELETE', path: '/api/v1/public/de%20mo/agents/1/chat/threads/..%2Fc' });
   });
 
   test('reads rows, and throws a failure on the way', async () => {

@@ -10,6 +10,7 @@ import { contains, numberExpressions, partsOf, type ResolvedExpression } from '.
 import { SemanticError } from './semantic-error.ts';
 import type { AggregateFunction, NamedExpression, SemanticQuery } from './semantic-query.ts';
 import type { Subject } from './subject.ts';
+import { stemsOf } from './words.ts';
 
 /** A query over one relation, of which every name is a member that the asking user may see. */
 export interface ResolvedQuery {
@@ -153,11 +154,20 @@ function findMember(scope: Scope, qualifier: string | null, name: string): Relat
     throw new SemanticError(
       'MEMBER_NOT_FOUND',
       `No member "${name}" in ${scope.relation.name}.`,
-      closestNames(name, [...scope.visible.keys()]),
+      calledNames(name, scope) || closestNames(name, [...scope.visible.keys()]),
     );
   }
   scope.taken.set(name, member);
   return member;
+}
+
+/** A hint at the members whose title or synonym the name is; empty when there is none. */
+function calledNames(name: string, { visible }: Scope): string {
+  const wanted = stemsOf(name);
+  const isCalled = ({ title, member }: RelationMember): boolean =>
+    [title, ...member.synonyms].some((text) => stemsOf(text) === wanted);
+  const called = wanted === '' ? [] : [...visible.values()].filter(isCalled).slice(0, 3);
+  return called.length === 0 ? '' : `Closest: ${called.map((member) => asWritten(member.name)).join(', ')}`;
 }
 
 function resolveNames(expression: NamedExpression, scope: Scope): ResolvedExpression {

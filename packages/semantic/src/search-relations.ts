@@ -1,6 +1,7 @@
 /** Full-text search over metadata. What is searched is what the subject may see, so nothing hidden shapes the result. */
 import MiniSearch from 'minisearch';
 import type { RelationMetadata } from './metadata.ts';
+import { stem, wordsOf } from './words.ts';
 
 /** Relations in a search result. */
 const relationsMax = 5;
@@ -16,6 +17,8 @@ export function searchRelations(
   const index = new MiniSearch<{ id: number; words: string; description: string; relation: number }>({
     fields: ['words', 'description'],
     storeFields: ['relation'],
+    tokenize: wordsOf,
+    processTerm: stem,
     searchOptions: {
       boost: { words: 3 },
       prefix: (term) => term.length > 3,
@@ -29,7 +32,7 @@ export function searchRelations(
       index.add({
         id: id++,
         relation,
-        words: [name.replaceAll('_', ' '), item.title, ...item.synonyms].join(' '),
+        words: [name, item.title, ...item.synonyms].join(' '),
         description: item.description,
       });
     }

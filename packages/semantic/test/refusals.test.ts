@@ -114,6 +114,7 @@ describe('refused with a code and words', () => {
   test('a near name is offered', () => {
     expect(refusal('SELECT chanel FROM sales').hint).toBe('Closest: channel');
     expect(refusal('SELECT * FROM sale').hint).toBe('Closest: sales');
+    expect(refusal('SELECT touchpoints FROM sales').hint).toBe('Closest: channel');
   });
 
   test('a name that needs quotes is offered with quotes', () => {

@@ -27,7 +27,7 @@ cubes:
     dimensions:
       - { name: id, sql: "{CUBE}.id", type: number, primary_key: true }
       - { name: merchant_id, sql: "{CUBE}.merchant_id", type: number, public: false }
-      - { name: channel, sql: "{CUBE}.channel", type: string, title: Channel, meta: { synonyms: [sales channel] } }
+      - { name: channel, sql: "{CUBE}.channel", type: string, title: Channel, meta: { synonyms: [sales channel, touchpoint] } }
       - { name: created_at, sql: "{CUBE}.created_at", type: time }
     measures:
       - { name: orders_count, type: count, title: Orders }

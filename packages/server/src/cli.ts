@@ -1,6 +1,7 @@
 /** `npm run inlay -- …`: the management API at the command line, and what an operator does without a running server. */
 import { listOperations } from '@inlay/contract/admin/operations.ts';
 import { readClientConfig } from './cli/client-config.ts';
+import { agentEvalHelp, agentEvalSummary } from './cli/evaluate/agent-eval-help.ts';
 import { type CommandSummary, commandsHelp, operationHelp, usageOf } from './cli/help.ts';
 import { runOperation } from './cli/run-operation.ts';
 import { ConfigError, failureLines, readConfig } from './config.ts';
@@ -30,6 +31,7 @@ const operations = listOperations();
 
 const commands: readonly CommandSummary[] = [
   ...operations.map((operation) => ({ command: usageOf(operation), summary: operation.summary })),
+  { command: 'agent eval', summary: agentEvalSummary },
   { command: 'keys create --direct', summary: 'Make the first API key of an account, without a server' },
   { command: 'apply -f FILE', summary: 'Add and update what an installation file declares, without a server' },
 ];
@@ -56,6 +58,13 @@ async function run(args: readonly string[]): Promise<void> {
   if (args[0] === 'apply') {
     if (wantsHelp) return print.out(applyHelp.trimEnd());
     return (await storeCommands()).applyFile(readConfig(process.env), args.slice(1));
+  }
+  if (args[0] === 'agent' && args[1] === 'eval') {
+    if (wantsHelp) return print.out(agentEvalHelp.trimEnd());
+    const { runAgentEval } = await import('./cli/evaluate/agent-eval.ts');
+    const isWell = await runAgentEval(await readClientConfig(process.env), args.slice(2), print);
+    if (!isWell) process.exitCode = 1;
+    return;
   }
   const operation = findOperation(args);
   if (operation === undefined) return helpOn(args, wantsHelp);

@@ -63,6 +63,13 @@ export interface Config extends Limits {
   readonly drainDelayMs: number;
   /** How long entries of the audit log are kept, 1–36,500 days. */
   readonly auditRetentionDays: number;
+  /**
+   * The file that names the language models over the network, and the variables in which their keys are; undefined: there are
+   * none.
+   */
+  readonly languageModels:
+    | { readonly file: string; readonly keyOf: (variable: string) => string | undefined }
+    | undefined;
 }
 
 /**
@@ -195,6 +202,12 @@ export function readConfig(env: Environment): Config {
     wholeNumber(1, 36_500),
     'must be a whole number from 1 to 36500.',
   );
+  const languageModelsFile = read<string | undefined>(
+    'INLAY_LANGUAGE_MODELS',
+    undefined,
+    parsePath,
+    'must be the path of a file, without NUL characters.',
+  );
   const otlpProblem = 'must be an http:// or https:// URL without user name, query or fragment.';
   const otlpUrl = read<string | undefined>('OTEL_EXPORTER_OTLP_ENDPOINT', undefined, parseOtlpUrl, otlpProblem);
   const tracesUrl = read(
@@ -246,6 +259,10 @@ export function readConfig(env: Environment): Config {
     traces: tracesUrl === undefined ? undefined : Object.freeze({ url: tracesUrl, serviceName, ratio }),
     drainDelayMs,
     auditRetentionDays,
+    languageModels:
+      languageModelsFile === undefined
+        ? undefined
+        : Object.freeze({ file: resolve(languageModelsFile), keyOf: (variable: string) => env[variable] }),
     ...limits,
   });
 }

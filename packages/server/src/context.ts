@@ -4,8 +4,9 @@ import { createOperations, type Operations } from '@inlay/contract/admin/operati
 import { createShapes, type Shapes } from '@inlay/contract/shapes.ts';
 import type { Kysely } from 'kysely';
 import { createAgent } from './agent/create-agent.ts';
-import { createBuiltinAnalyst } from './agent/language-models/builtin-analyst.ts';
 import type { LanguageModel } from './agent/language-models/language-model.ts';
+import { openLanguageModels } from './agent/language-models/registry.ts';
+import { createRunTails, type RunTails } from './chat/run-tails.ts';
 import { createRuns, type Runs } from './chat/runs.ts';
 import type { Config } from './config.ts';
 import { deriveEmbedTokenKeys, type EmbedTokenKeys } from './embed/embed-token.ts';
@@ -43,6 +44,7 @@ export interface Context extends AsyncDisposable {
   readonly deployments: Deployments;
   readonly minter: SessionMinter;
   readonly runs: Runs;
+  readonly tails: RunTails;
   readonly rateLimits: RateLimits;
   readonly telemetry: Telemetry;
   /** Aborted when the server is told to stop: from then on it says that it is not ready. */
@@ -51,6 +53,7 @@ export interface Context extends AsyncDisposable {
 
 /** Parts that tests bring along. They stay open when the context is disposed. Without `changes` a `db` hears of none. */
 export type Overrides = Partial<Pick<Context, 'log' | 'db' | 'changes' | 'clock'>> & {
+  /** In the place of the built-in analyst. */
   readonly languageModel?: LanguageModel;
 };
 
@@ -64,6 +67,12 @@ export async function openContext(config: Config, overrides: Overrides = {}): Pr
   const clock = overrides.clock ?? (() => new Date());
   const telemetry = await openTelemetry(config, log);
   building.defer(() => telemetry.traces.close());
+  const languageModels = await openLanguageModels({
+    source: config.languageModels,
+    silenceMs: config.languageModelSilenceMs,
+    log,
+    builtin: overrides.languageModel,
+  });
   const tokenKeys = deriveEmbedTokenKeys(await readSigningSecrets(config));
   const { db, changes, connections } =
     overrides.db === undefined
@@ -81,22 +90,23 @@ export async function openContext(config: Config, overrides: Overrides = {}): Pr
   });
   const apiKeys = building.use(createApiKeyLookup({ db, changes }));
   const watches = building.use(createPrincipalWatches({ db, changes, clock, log }));
-  const node = building.use(createNode({ db, log }));
+  const node = building.use(createNode({ db, log, leaseMs: config.runLeaseMs }));
   const deployments = building.use(openDeployments({ db, log, changes }));
-  const { queryTimeoutMs, brand, runsPerUserMax, runsMax, sessionExchangeMs, sessionLifetimeMs } = config;
+  const { queryTimeoutMs, brand, sessionExchangeMs, sessionLifetimeMs } = config;
   const minter = building.use(
     createSessionMinter({ db, clock, limits: config, sessionExchangeMs, sessionLifetimeMs, telemetry }),
   );
   const runAgent = createAgent(
     {
       query: { db, deployments, clock, queryTimeoutMs, sqlLimits: config, telemetry },
-      languageModel: overrides.languageModel ?? createBuiltinAnalyst(),
+      languageModels,
       log,
     },
     config,
   );
+  const tails = building.adopt(createRunTails({ db, log }), (open) => open.close());
   const runs = building.adopt(
-    createRuns({ db, clock, log, brand, runAgent, runsPerUserMax, runsMax, changes, watches, nodeId: node.id }),
+    createRuns({ db, clock, log, brand, runAgent, limits: config, changes, watches, nodeId: node.id, readers: tails }),
     (open) => open.close(0),
   );
   const shapes = createShapes(config);
@@ -119,6 +129,7 @@ export async function openContext(config: Config, overrides: Overrides = {}): Pr
     deployments,
     minter,
     runs,
+    tails,
     [Symbol.asyncDispose]: () => parts.disposeAsync(),
   };
 }

@@ -1,7 +1,7 @@
 /** The server's process: settings, lock, parts, tables, demo, listening; and on a signal the same way back. */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Runs } from './chat/runs.ts';
 import { type Config, ConfigError, failureLines, publicUrlOf, readConfig } from './config.ts';
+import type { Context } from './context.ts';
 import { codeOf } from './errors.ts';
 import type { App } from './http/route.ts';
 import { lockDataFolder, makeDataFolder } from './store/data-folder.ts';
@@ -51,7 +51,8 @@ async function serve(config: Config): Promise<void> {
   const { db, clock, log, runs, telemetry } = context;
   await migrate(db, { onWait: (what) => log.info({ waitsFor: what }, 'the store is being brought up to date') });
   // Who holds the lock of the data folder has the store alone.
-  stack.use(await keepNode({ db, clock, log, node: context.node, runs, isAlone: config.store.kind === 'embedded' }));
+  const isAlone = config.store.kind === 'embedded';
+  stack.use(await keepNode({ db, clock, log, node: context.node, runs, isAlone, leaseMs: config.runLeaseMs }));
   await demoData;
   const demo = config.isDemo ? await applyDemo(context, config) : null;
   if (demo === null && config.apiKey !== undefined) say('INLAY_API_KEY has no effect: the demo is off.');
@@ -76,19 +77,21 @@ async function serve(config: Config): Promise<void> {
   context.draining.abort();
   // A load balancer asks /readyz now and then, and sends requests until it has heard.
   if (config.drainDelayMs > 0) await pause(config.drainDelayMs);
-  await drain(app, runs);
+  await drain(app, context);
 }
 
 /** Takes no new request, and gives those that go on, and the answers being written, their time to end. */
-async function drain(app: App, runs: Runs): Promise<void> {
+async function drain(app: App, { runs, tails }: Pick<Context, 'runs' | 'tails'>): Promise<void> {
   const closing = app.close();
   // A connection that is kept alive becomes idle when its last request ends, and nobody else closes it then.
   const idle = setInterval(() => app.server.closeIdleConnections(), closeIdleEveryMs);
   const force = setTimeout(() => app.server.closeAllConnections(), drainMs + flushMs);
   setTimeout(() => process.exit(1), drainMs + exitMs).unref();
   try {
-    // The stream of an answer ends with its run.
-    await Promise.all([closing, runs.close(drainMs)]);
+    // The stream of an answer ends with its run. Where another node carries that on, its clients are cut off and find it there;
+    // those that are a little behind get the last lines first.
+    const closed = runs.close(drainMs).then(() => void setTimeout(() => tails.close(), flushMs).unref());
+    await Promise.all([closing, closed]);
   } finally {
     clearInterval(idle);
     clearTimeout(force);

@@ -78,7 +78,14 @@ describe.each(databaseKinds)('applying an installation on %s', async (kind) => {
     const accountId = accountIds.get('shop');
     expect(accounts).toMatchObject([{ id: accountId, name: 'shop', plan: 'enterprise', use_creator_mode: true }]);
     expect(deployments).toStrictEqual([
-      { id: 1, account_id: accountId, name: 'd', model_folder: '/m', warehouse: { type: 'duckdb', folder: '/w' } },
+      {
+        id: 1,
+        account_id: accountId,
+        name: 'd',
+        model_folder: '/m',
+        agents_folder: null,
+        warehouse: { type: 'duckdb', folder: '/w' },
+      },
     ]);
     expect(agents).toStrictEqual([{ id: 1, account_id: accountId, deployment_id: 1, name: 'analyst' }]);
     expect(groups).toMatchObject([
@@ -95,6 +102,17 @@ describe.each(databaseKinds)('applying an installation on %s', async (kind) => {
     ]);
     expect(memberships).toHaveLength(1);
     expect(values.map(({ value }) => value)).toStrictEqual([7, null]);
+  });
+
+  test('the folder of the agents is kept where the file no longer says it, and told where it changes', async () => {
+    const deployment = { id: 1, name: 'd', model: '/m', warehouse: { type: 'duckdb' as const, folder: '/w' } };
+    await apply(accountOf());
+    const { differences } = await apply(accountOf({ deployments: [{ ...deployment, agents: '/a' }] }));
+    expect(differences[0]?.changes).toMatchObject([
+      { kind: 'changed', fields: [{ field: 'agents', before: null, after: '/a' }] },
+    ]);
+    await apply(accountOf({ deployments: [deployment] }));
+    expect((await dump(db)).rows[1]).toMatchObject([{ agents_folder: '/a' }]);
   });
 
   test('again changes nothing', async () => {

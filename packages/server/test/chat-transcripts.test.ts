@@ -1,10 +1,11 @@
+import type { Frame } from '@inlay/contract/chat.ts';
 import { SemanticError } from '@inlay/semantic/semantic-error.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Tool } from '../src/agent/tools/tool.ts';
 import * as transcripts from './chat-transcripts.ts';
 import { type ChatWorld, chatIdOf, openChatWorld, queryTool, toolThat, until } from './chat-world.ts';
 import { databaseKinds } from './databases.ts';
-import { call, say, scripted, stall, wait } from './scripted-language-model.ts';
+import { call, type ScriptStep, say, scripted, stall, wait } from './scripted-language-model.ts';
 
 const { answer, metaAnswer, metaInput, sqlAnswer, sqlInput, toLabelledLines, wrongSqlInput } = transcripts;
 const expected = (frames: readonly object[]): string[] => frames.map((frame) => JSON.stringify(frame));
@@ -13,10 +14,32 @@ const metaTool = toolThat('platformMeta', async () => metaAnswer);
 const sqlTool = queryTool('platformSqlApi', sqlAnswer);
 const tools: Tool[] = [metaTool, sqlTool];
 
-const firstRun = [
-  [say('I look up '), say('revenue and channel.'), call('platformMeta', metaInput)],
+/** What is said while the words before are still on their way goes out as one line with them: this holds it back until then. */
+function readable() {
+  const seen = new Map<string, PromiseWithResolvers<void>>();
+  const gateOf = (words: string): PromiseWithResolvers<void> => {
+    const gate = seen.get(words) ?? Promise.withResolvers<void>();
+    seen.set(words, gate);
+    return gate;
+  };
+  return {
+    /** Goes on when the words have been read. */
+    after: (words: string): ScriptStep => wait(gateOf(words).promise),
+    async read(frames: AsyncIterable<Frame>): Promise<Frame[]> {
+      const all: Frame[] = [];
+      for await (const frame of frames) {
+        all.push(frame);
+        gateOf(frame.content).resolve();
+      }
+      return all;
+    },
+  };
+}
+
+const firstRun = (after: (words: string) => ScriptStep) => [
+  [say('I look up '), after('I look up '), say('revenue and channel.'), call('platformMeta', metaInput)],
   [call('platformSqlApi', sqlInput)],
-  [say(answer[0]), say(answer[1])],
+  [say(answer[0]), after(answer[0]), say(answer[1])],
 ];
 
 describe.each(databaseKinds)('the stream on %s is', (kind) => {
@@ -28,11 +51,12 @@ describe.each(databaseKinds)('the stream on %s is', (kind) => {
 
   test('a new thread, its state, and a second turn', async () => {
     let now = begin;
-    const languageModel = scripted([...firstRun, [call('platformSqlApi', sqlInput)], [say('Web: 182,340.50.')]]);
+    const { after, read } = readable();
+    const languageModel = scripted([...firstRun(after), [call('platformSqlApi', sqlInput)], [say('Web: 182,340.50.')]]);
     const chat = world.chat({ languageModel, tools, clock: () => now });
     const { ann } = world.callers;
 
-    const first = await chat.read(ann, { input: 'revenue by channel' });
+    const first = await read(await chat.open(ann, { input: 'revenue by channel' }));
     expect(toLabelledLines(first)).toEqual(expected(transcripts.newThread));
 
     const chatId = chatIdOf(first);
@@ -45,7 +69,10 @@ describe.each(databaseKinds)('the stream on %s is', (kind) => {
 
   test('a join in mid-message', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const languageModel = scripted([...firstRun.slice(0, 2), [say(answer[0]), wait(promise), say(answer[1])]]);
+    const languageModel = scripted([
+      ...firstRun(() => wait(Promise.resolve())).slice(0, 2),
+      [say(answer[0]), wait(promise), say(answer[1])],
+    ]);
     const chat = world.chat({ languageModel, tools, clock: () => begin });
     const { bob } = world.callers;
     const live = (await chat.open(bob, { input: 'revenue by channel' }))[Symbol.asyncIterator]();

@@ -1,15 +1,17 @@
 /** Accounts, users and agents with equal names side by side, and the chat over them with a scripted language model. */
 import { randomUUID } from 'node:crypto';
-import type { ChatRequest, Frame } from '@inlay/contract/chat.ts';
+import { type ChatRequest, type Frame, frameSchema } from '@inlay/contract/chat.ts';
 import { z } from 'zod';
-import { type AgentDependencies, type AgentLimits, type RunAgent, runAgent } from '../src/agent/agent-loop.ts';
+import { type AgentDependencies, type AgentLimits, runAgent } from '../src/agent/agent-loop.ts';
 import type { LanguageModel } from '../src/agent/language-models/language-model.ts';
+import type { RunAgent } from '../src/agent/run-agent.ts';
 import { defineTool, type Tool } from '../src/agent/tools/tool.ts';
 import { abortChat } from '../src/chat/abort-chat.ts';
 import { findAgent } from '../src/chat/find-agent.ts';
-import { createRuns, type Runs } from '../src/chat/runs.ts';
+import { createRunTails, type RunTails } from '../src/chat/run-tails.ts';
+import { createRuns, type RunLimits, type Runs } from '../src/chat/runs.ts';
 import { openChatStream } from '../src/chat/stream-chat.ts';
-import { noChanges } from '../src/store/changes.ts';
+import { type Changes, noChanges } from '../src/store/changes.ts';
 import type { Principal } from '../src/users/principal.ts';
 import { createPrincipalWatches } from '../src/users/principal-watch.ts';
 import { type DatabaseKind, openTestDatabase, type TestDatabase } from './databases.ts';
@@ -21,6 +23,18 @@ export const testLimits: AgentLimits = {
   runMs: 20_000,
   languageModelSilenceMs: 20_000,
   textCharactersMax: 10_000,
+  runTokensMax: 1_000_000,
+  modelRowsMax: 25,
+};
+
+/** The same for runs. */
+export const testRunLimits: RunLimits = {
+  runsPerUserMax: 100,
+  runsPerAccountMax: 1000,
+  runsMax: 100,
+  runsWaitingMax: 100,
+  runLeaseMs: 10_000,
+  runAttemptsMax: 3,
 };
 
 /** What a chat of the test is made of; all but the language model has a default. */
@@ -30,8 +44,11 @@ export interface ChatSetup {
   readonly limits?: Partial<AgentLimits>;
   readonly brand?: string;
   readonly clock?: () => Date;
-  readonly runsPerUserMax?: number;
-  readonly runsMax?: number;
+  readonly runLimits?: Partial<RunLimits>;
+  /** Left out: it hears of none. */
+  readonly changes?: Changes;
+  /** Characters of lines that are remembered of each run. */
+  readonly rememberedMax?: number;
   /** Instead of the agent's own way with the language model. */
   readonly runAgent?: RunAgent;
   /** Instead of the world's own. */
@@ -45,12 +62,16 @@ export interface Caller {
   readonly accountName: string;
 }
 
-/** One chat over the world's database. */
+/** One chat over the world's database: a node of its own. For the others it is gone as long as it is not in `nodes`. */
 export interface Chat {
+  readonly nodeId: string;
   readonly runs: Runs;
+  readonly tails: RunTails;
   /** What was logged as an error. */
   readonly errors: object[];
   open(caller: Caller, request: Request, signal?: AbortSignal): Promise<AsyncIterable<Frame>>;
+  /** The same, as the lines that they are. */
+  openLines(caller: Caller, request: Request, signal?: AbortSignal): Promise<AsyncIterable<string>>;
   /** The whole stream, to its end. */
   read(caller: Caller, request: Request): Promise<Frame[]>;
   abort(caller: Caller, chatId: string): Promise<void>;
@@ -63,6 +84,8 @@ export interface ChatWorld {
   /** Two users of account one, and one of account two with the first one's name. */
   readonly callers: { readonly ann: Caller; readonly bob: Caller; readonly annElsewhere: Caller };
   chat(setup: ChatSetup): Chat;
+  /** From now on the node is alive for the others. */
+  keepAlive(chat: Chat): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -115,17 +138,22 @@ export async function openChatWorld(kind: DatabaseKind): Promise<ChatWorld> {
   }
   const [ann, bob, annElsewhere] = callers;
   if (ann === undefined || bob === undefined || annElsewhere === undefined) throw new Error('not seeded');
-  const open: Runs[] = [];
+  const open: Chat[] = [];
   return {
     database,
     callers: { ann, bob, annElsewhere },
     chat: (setup) => {
       const chat = createChat(database, setup);
-      open.push(chat.runs);
+      open.push(chat);
       return chat;
     },
+    async keepAlive({ nodeId }) {
+      const seenAt = new Date(Date.now() + 3_600_000);
+      await db.insertInto('nodes').values({ id: nodeId, seen_at: seenAt }).execute();
+    },
     async close() {
-      await Promise.all(open.map((runs) => runs.close(0)));
+      for (const { tails } of open) tails.close();
+      await Promise.all(open.map(({ runs }) => runs.close(0)));
       await database.close();
     },
   };
@@ -133,50 +161,67 @@ export async function openChatWorld(kind: DatabaseKind): Promise<ChatWorld> {
 
 function createChat(database: TestDatabase, setup: ChatSetup): Chat {
   const { db = database.db, brand = 'platform', clock = () => new Date(), tools = [], languageModel } = setup;
+  const { changes = noChanges, rememberedMax } = setup;
   const errors: object[] = [];
-  const log = { error: (fields: object) => void errors.push(fields) };
+  const log = {
+    error: (fields: object) => void errors.push(fields),
+    warn: () => undefined,
+    info: () => undefined,
+  };
+  const context = {
+    today: '2026-01-01',
+    relations: [],
+    valueMatches: [],
+    toolNames: { meta: `${brand}Meta`, sql: `${brand}SqlApi` },
+  };
   const agent: AgentDependencies = {
     languageModel,
     tools,
     log,
+    clock,
     limits: { ...testLimits, ...setup.limits },
-    ground: async () => ({
-      today: '2026-01-01',
-      relations: [],
-      valueMatches: [],
-      toolNames: { meta: `${brand}Meta`, sql: `${brand}SqlApi` },
-    }),
+    ground: async () => ({ context, system: '' }),
+    isPrivate: false,
+    showsThinking: false,
   };
-  const { runsPerUserMax = 100, runsMax = 100 } = setup;
+  const tails = createRunTails({ db, log, ...(rememberedMax === undefined ? {} : { rememberedMax }) });
+  const nodeId = randomUUID();
   const runs = createRuns({
     db,
     clock,
     log,
     brand,
-    runsPerUserMax,
-    runsMax,
-    changes: noChanges,
+    limits: { ...testRunLimits, ...setup.runLimits },
+    changes,
     watches: createPrincipalWatches({ db: database.db, changes: noChanges, clock: () => new Date(), log }),
-    nodeId: randomUUID(),
+    nodeId,
+    readers: tails,
     runAgent: setup.runAgent ?? ((input) => runAgent(agent, input)),
   });
   const agentOf = ({ principal: { accountId }, agentId, accountName }: Caller) =>
     findAgent(db, { cloudRegion: undefined, accountName, agentId: String(agentId), accountId });
 
   const chat: Chat = {
+    nodeId,
     runs,
+    tails,
     errors,
-    async open(caller, request, signal = new AbortController().signal) {
+    async openLines(caller, request, signal = new AbortController().signal) {
       const { principal } = caller;
       const reader = { gone: signal, ended: new AbortController().signal, requestId: 'req_test' };
-      const call = { principal, agent: await agentOf(caller), request, requestId: 'req_test', reader };
-      return openChatStream({ db, clock, runs }, call);
+      const asked = { principal, agent: await agentOf(caller), branch: null, request };
+      return openChatStream({ db, clock, runs, tails }, { ...asked, requestId: 'req_test', reader });
     },
+    open: async (caller, request, signal) => toFrames(await chat.openLines(caller, request, signal)),
     read: async (caller, request) => Array.fromAsync(await chat.open(caller, request)),
     abort: async (caller, chatId) =>
       abortChat({ db, runs }, { agent: await agentOf(caller), asker: caller.principal, chatId }),
   };
   return chat;
+}
+
+async function* toFrames(lines: AsyncIterable<string>): AsyncGenerator<Frame> {
+  for await (const line of lines) yield frameSchema.parse(JSON.parse(line));
 }
 
 /** A tool that answers what it is told to, after a wait if any. */

@@ -34,6 +34,7 @@ test('without any variable: the embedded store in .inlay, the loopback, the demo
     traces: undefined,
     drainDelayMs: 0,
     auditRetentionDays: 365,
+    languageModels: undefined,
     ...defaultLimits,
   });
 });

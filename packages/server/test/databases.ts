@@ -21,6 +21,8 @@ declare module 'vitest' {
     pgliteTemplateFolder: string;
     /** The Parquet files of the storefront example. Read only. */
     demoDataFolder: string;
+    /** A copy of its data model that lies in no git repository. Read only. */
+    demoModelFolder: string;
   }
 }
 

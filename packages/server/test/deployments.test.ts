@@ -3,12 +3,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Kysely, sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { openLog } from '../src/log.ts';
 import { type Deployments, type DeploymentsDependencies, openDeployments } from '../src/query/deployments.ts';
 import { createListeners, type Listeners, noChanges } from '../src/store/changes.ts';
 import type { Schema } from '../src/store/schema.ts';
 import { openTestDatabase, type TestDatabase } from './databases.ts';
+import { initRepository, type TestRepository } from './git-repository.ts';
 import { seedAccount } from './seed.ts';
 
 const model = `
@@ -69,31 +70,31 @@ const options = () => ({ signal: new AbortController().signal, timeoutMs: 10_000
 
 test('one that nobody changed is opened once', async () => {
   const { get } = open(hearing());
-  const first = await get(accountId, 1);
-  expect(await get(accountId, 1)).toBe(first);
+  const first = await get(accountId, 1, null);
+  expect(await get(accountId, 1, null)).toBe(first);
   listeners.tell({ kind: 'deployment', id: 2 });
   listeners.tell({ kind: 'account', id: 1 });
-  expect(await get(accountId, 1)).toBe(first);
+  expect(await get(accountId, 1, null)).toBe(first);
 });
 
 test('one that was changed is opened anew; who holds the earlier one can go on', async () => {
   const { get } = open(hearing());
-  const first = await get(accountId, 1);
+  const first = await get(accountId, 1, null);
   // In place: the model was edited, and applied again.
   listeners.tell({ kind: 'deployment', id: 1 });
-  const second = await get(accountId, 1);
+  const second = await get(accountId, 1, null);
   expect(second).not.toBe(first);
   expect(second.warehouse).not.toBe(first.warehouse);
   expect((await first.warehouse.query(ask, options())).rowCount).toBe(1);
-  expect(await get(accountId, 1)).toBe(second);
+  expect(await get(accountId, 1, null)).toBe(second);
 });
 
 test('one that was deleted is gone at once, and its warehouse closed', async () => {
   const { get } = open(hearing());
-  const first = await get(accountId, 1);
+  const first = await get(accountId, 1, null);
   await db.deleteFrom('deployments').execute();
   listeners.tell({ kind: 'deployment', id: 1 });
-  await expect(get(accountId, 1)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  await expect(get(accountId, 1, null)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   await expect
     .poll(
       () =>
@@ -108,43 +109,52 @@ test('one that was deleted is gone at once, and its warehouse closed', async () 
 
 test('after a gap what is as it was is kept, and what is not is let go', async () => {
   const { get } = open(hearing());
-  const first = await get(accountId, 1);
+  const first = await get(accountId, 1, null);
   listeners.tell({ kind: 'gap' });
-  expect(await get(accountId, 1)).toBe(first);
+  expect(await get(accountId, 1, null)).toBe(first);
   await move();
   listeners.tell({ kind: 'gap' });
-  await expect.poll(async () => (await get(accountId, 1)) === first, { timeout: 10_000 }).toBe(false);
+  await expect.poll(async () => (await get(accountId, 1, null)) === first, { timeout: 10_000 }).toBe(false);
 });
 
 test('while nothing is heard, the store is asked at every use', async () => {
   const { get } = open(noChanges);
-  const first = await get(accountId, 1);
-  expect(await get(accountId, 1)).toBe(first);
+  const first = await get(accountId, 1, null);
+  expect(await get(accountId, 1, null)).toBe(first);
   await move();
-  const [second, third] = await Promise.all([get(accountId, 1), get(accountId, 1)]);
+  const [second, third] = await Promise.all([get(accountId, 1, null), get(accountId, 1, null)]);
   expect(second).not.toBe(first);
   expect(third).toBe(second);
   await db.deleteFrom('deployments').execute();
-  await expect(get(accountId, 1)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  await expect(get(accountId, 1, null)).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });
 
 test('disposing closes what is open and what is not closed yet', async () => {
   const { get } = open(hearing());
-  const first = await get(accountId, 1);
+  const first = await get(accountId, 1, null);
   listeners.tell({ kind: 'deployment', id: 1 });
-  const second = await get(accountId, 1);
+  const second = await get(accountId, 1, null);
   await deployments[Symbol.asyncDispose]();
   await expect(first.warehouse.ping()).rejects.toThrow();
   await expect(second.warehouse.ping()).rejects.toThrow();
 });
 
+test('one that is being loaded while all is closed is not opened anew', async () => {
+  const { get } = open(hearing());
+  const loading = get(accountId, 1, null);
+  loading.catch(() => undefined);
+  await deployments[Symbol.asyncDispose]();
+  await expect(loading).rejects.toMatchObject({ code: 'NOT_READY' });
+  await expect(get(accountId, 1, null)).rejects.toMatchObject({ code: 'NOT_READY' });
+});
+
 test('one that was changed while the store is away is closed all the same', async () => {
   const { get } = open(hearing());
-  const first = await get(accountId, 1);
+  const first = await get(accountId, 1, null);
   await sql`alter table deployments rename to deployments_away`.execute(db);
   try {
     listeners.tell({ kind: 'deployment', id: 1 });
-    await expect(get(accountId, 1)).rejects.toThrow();
+    await expect(get(accountId, 1, null)).rejects.toThrow();
     await deployments[Symbol.asyncDispose]();
   } finally {
     await sql`alter table deployments_away rename to deployments`.execute(db);
@@ -154,7 +164,53 @@ test('one that was changed while the store is away is closed all the same', asyn
 
 test("another account's is not there, opened or not", async () => {
   const { get } = open(hearing());
-  await expect(get(accountId + 1, 1)).rejects.toMatchObject({ code: 'NOT_FOUND' });
-  await get(accountId, 1);
-  await expect(get(accountId + 1, 1)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  await expect(get(accountId + 1, 1, null)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  await get(accountId, 1, null);
+  await expect(get(accountId + 1, 1, null)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+});
+
+describe('branches', () => {
+  let repository: TestRepository;
+  beforeEach(async () => {
+    const root = await mkdtemp(join(folder, 'repo-'));
+    repository = await initRepository(root, { isBare: false });
+    await writeFile(join(root, 'model.yml'), model);
+    const dev = await repository.commit({ 'model.yml': model.replace('sold', 'dev') });
+    for (let index = 0; index < 18; index += 1) await repository.setRef(`refs/heads/dev-${index}`, dev);
+    await db.updateTable('deployments').set({ model_folder: root }).where('id', '=', 1).execute();
+  });
+
+  test('one that did not move is loaded once, and shares the warehouse with the default one', async () => {
+    const { get, ping } = open(hearing());
+    const [main, dev] = await Promise.all([get(accountId, 1, null), get(accountId, 1, 'dev-1')]);
+    expect([...main.dataModel.cubes.keys()]).toEqual(['sold']);
+    expect([...dev.dataModel.cubes.keys()]).toEqual(['dev']);
+    expect([main.branch, dev.branch]).toEqual([null, 'dev-1']);
+    expect(dev.warehouse).toBe(main.warehouse);
+    expect(await get(accountId, 1, 'dev-1')).toBe(dev);
+    await ping();
+    listeners.tell({ kind: 'deployment', id: 1 });
+    expect(await get(accountId, 1, 'dev-1')).not.toBe(dev);
+  });
+
+  test('so many are kept, those asked for last, and the default one always', async () => {
+    const { get } = open(hearing());
+    const main = await get(accountId, 1, null);
+    const first = await get(accountId, 1, 'dev-0');
+    for (let index = 1; index < 16; index += 1) await get(accountId, 1, `dev-${index}`);
+    expect(await get(accountId, 1, 'dev-0')).toBe(first);
+    const second = await get(accountId, 1, 'dev-1');
+    for (let index = 2; index < 18; index += 1) await get(accountId, 1, `dev-${index}`);
+    expect(await get(accountId, 1, 'dev-1')).not.toBe(second);
+    expect(await get(accountId, 1, null)).toBe(main);
+  });
+
+  test('the name of the default branch gives the default branch', async () => {
+    const { findBranch, defaultBranch } = open(hearing());
+    expect(await defaultBranch(accountId, 1)).toBe('main');
+    expect(await findBranch(accountId, 1, 'main')).toBeNull();
+    expect(await findBranch(accountId, 1, 'dev-3')).toBe('dev-3');
+    await expect(findBranch(accountId, 1, 'none')).rejects.toMatchObject({ code: 'BRANCH_NOT_FOUND' });
+    await expect(findBranch(accountId + 1, 1, 'main')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
 });

@@ -1,5 +1,5 @@
 /** Makes once, before all test files, what is slow to make: the template databases, one PostgreSQL, the demo data. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +11,8 @@ import { migrate } from '../src/store/migrate.ts';
 import { runStatement, templateDatabase } from './databases.ts';
 import { startPostgres } from './postgres.ts';
 
-const script = fileURLToPath(new URL('../../../examples/storefront/generate.sql', import.meta.url));
+const example = (name: string): string =>
+  fileURLToPath(new URL(`../../../examples/storefront/${name}`, import.meta.url));
 
 /** Called by Vitest. What it returns is called after the last test, also when tests failed. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -23,7 +24,10 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 
   const pgliteTemplateFolder = join(folder, 'pglite');
   const demoDataFolder = join(folder, 'storefront');
+  const demoModelFolder = join(folder, 'model');
   try {
+    // Where the example lies, there may be a repository around it, with whatever branches somebody has.
+    await cp(example('model'), demoModelFolder, { recursive: true });
     const postgres = await startPostgres();
     undo.push(postgres.stop);
     project.provide('postgresBaseUrl', postgres.baseUrl);
@@ -31,7 +35,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     await makeTemplate({ kind: 'postgres', url: postgres.baseUrl + templateDatabase });
     // Not beside PostgreSQL: making a PGlite database holds this thread for seconds, long enough for a connection to time
     // out on a busy machine. DuckDB has threads of its own.
-    const demoData = ensureDemoData({ script, folder: demoDataFolder });
+    const demoData = ensureDemoData({ script: example('generate.sql'), folder: demoDataFolder });
     demoData.catch(() => undefined);
     await makeTemplate({ kind: 'embedded', folder: pgliteTemplateFolder });
     await demoData;
@@ -41,6 +45,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   }
   project.provide('pgliteTemplateFolder', pgliteTemplateFolder);
   project.provide('demoDataFolder', demoDataFolder);
+  project.provide('demoModelFolder', demoModelFolder);
   return teardown;
 }
 

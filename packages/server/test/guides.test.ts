@@ -1,8 +1,9 @@
 /** The programs of the guides, run as they stand in the documents against a real server. */
 import { execFile, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { connect, createServer as createProxy } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -16,11 +17,15 @@ let server: TestServer;
 let folder: string;
 let embedding: string;
 let creatorMode: string;
+let chat: string;
+let mcp: string;
 beforeAll(async () => {
   server = await openTestServer();
   folder = await mkdtemp(join(tmpdir(), 'inlay-guides-'));
   embedding = await readFile(join(root, 'docs/guides/embed-a-session.md'), 'utf8');
+  chat = await readFile(join(root, 'docs/guides/chat.md'), 'utf8');
   creatorMode = await readFile(join(root, 'docs/guides/creator-mode.md'), 'utf8');
+  mcp = await readFile(join(root, 'docs/guides/mcp.md'), 'utf8');
 });
 afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
@@ -42,10 +47,10 @@ function program(text: string, heading: string, language: string): string {
 }
 
 /** What a program prints. Rejects when it fails, with what it complained of. Commands of Inlay need no npm here. */
-async function output(command: string, name: string, source: string): Promise<string> {
+async function output(command: string, name: string, source: string, url = server.url): Promise<string> {
   const file = join(folder, name);
   await writeFile(file, source.replaceAll('npm run -s inlay --', `${process.execPath} packages/server/src/cli.ts`));
-  const env = { PATH: process.env['PATH'], INLAY_URL: server.url, INLAY_API_KEY: server.apiKey };
+  const env = { PATH: process.env['PATH'], INLAY_URL: url, INLAY_API_KEY: server.apiKey };
   const { stdout } = await run(command, [file], { env, cwd: root, timeout: 60_000 });
   return stdout;
 }
@@ -120,6 +125,73 @@ describe('embed a session', () => {
   });
 });
 
+describe('chat', () => {
+  const answers =
+    /^Revenue by channel, 2025: mobile app leads with 330,696\.66, .*$\nRevenue for channel web, 2025: 318,547\.79\.$/m;
+
+  /** Runs a program whose first connections to the server are cut after so many bytes of the replies. */
+  async function outputThroughCuts(command: string, name: string, source: string): Promise<string> {
+    await using proxy = await openCuttingProxy(server.url, [300, 1500, 4000]);
+    return await output(command, name, source, proxy.url);
+  }
+
+  test('Node asks, and comes back when it is cut off', async () => {
+    const source = program(chat, 'Node', 'js');
+    const printed = await output(process.execPath, 'chat.mjs', source);
+    expect(printed).toMatch(answers);
+    expect(printed).not.toContain('… and again');
+    const cut = await outputThroughCuts(process.execPath, 'chat.mjs', source);
+    expect(cut.match(/… and again/g)).toHaveLength(3);
+    expect(cut.replaceAll('… and again\n', '')).toBe(printed);
+    expect(program(chat, 'Node', '').split('\n')[1]).toBe(printed.split('\n')[1]);
+  });
+
+  test.skipIf(!isThere('python3'))('Python too', async () => {
+    const cut = await outputThroughCuts('python3', 'chat.py', program(chat, 'Python', 'python'));
+    expect(cut.match(/… and again/g)).toHaveLength(3);
+    expect(cut.replaceAll('… and again\n', '')).toMatch(answers);
+  });
+
+  test.skipIf(!isThere('curl'))('curl asks, asks again, reads, lists and deletes', async () => {
+    const lines = (await output('sh', 'chat.sh', program(chat, 'curl', 'sh'))).trimEnd().split('\n');
+    expect(lines.map((line) => /^\{"(?:id":"\w+|items)|^\d+$/.exec(line)?.[0])).toEqual([
+      '{"id":"__usage__',
+      '{"id":"__cutoff__',
+      '{"items',
+      '204',
+    ]);
+    expect(lines[2]).toContain('"title":"revenue by channel in 2025"');
+  });
+});
+
+/** A way to a server that cuts its first connections off, each after so many bytes of the replies. */
+async function openCuttingProxy(target: string, cuts: readonly number[]): Promise<AsyncDisposable & { url: string }> {
+  const { hostname, port } = new URL(target);
+  const left = [...cuts];
+  const proxy = createProxy((client) => {
+    const server = connect(Number(port), hostname);
+    let bytes = left.shift() ?? Number.POSITIVE_INFINITY;
+    const end = (): void => {
+      client.destroy();
+      server.destroy();
+    };
+    client.on('error', end).on('close', end).pipe(server);
+    server.on('error', end).on('close', end);
+    server.on('data', (data) => {
+      client.write(data.subarray(0, Math.min(bytes, data.length)));
+      bytes -= data.length;
+      if (bytes <= 0) client.end();
+    });
+  });
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  const address = proxy.address();
+  if (address === null || typeof address === 'string') throw new Error('not listening');
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    [Symbol.asyncDispose]: () => new Promise((resolve) => proxy.close(() => resolve())),
+  };
+}
+
 describe('creator mode', () => {
   test('Node prints what the guide says', async () => {
     const printed = await output(process.execPath, 'creator.mjs', program(creatorMode, 'Node', 'js'));
@@ -193,3 +265,18 @@ async function openBackEnd(): Promise<BackEnd> {
     },
   };
 }
+
+describe('MCP', () => {
+  test('Node prints what the guide says', async () => {
+    // Where the library is found.
+    await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
+    const printed = await output(process.execPath, 'mcp.mjs', program(mcp, 'Node', 'js'));
+    expect(printed).toBe(program(mcp, 'Node', 'text'));
+  });
+
+  test.skipIf(!isThere('curl'))('curl', async () => {
+    expect(await output('sh', 'mcp.sh', program(mcp, 'curl', 'sh'))).toContain(
+      'Revenue for channel web, 2025: 318,547.79.',
+    );
+  });
+});

@@ -8,6 +8,7 @@ import { userShapes } from '@inlay/contract/user.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ConfigError } from '../src/config.ts';
 import { readInstallation } from '../src/installation/installation-file.ts';
+import { initRepository } from './git-repository.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -69,6 +70,27 @@ describe('paths', () => {
     const { accounts } = await read(deployment(path));
     expect(accounts[0]?.deployments).toStrictEqual([
       { id: 1, name: 'd', model: join(folder, 'model'), warehouse: { type: 'duckdb', folder: expected() } },
+    ]);
+  });
+
+  test('the folder of the agents counts from the file, and must be there', async () => {
+    const withAgents = (agents: string): string =>
+      deployment('data').replace('model: model', `model: model, agents: ${agents}`);
+    const { accounts } = await read(withAgents('./model'));
+    expect(accounts[0]?.deployments[0]?.agents).toBe(join(folder, 'model'));
+    expect(await problemsOf(withAgents('none'))).toStrictEqual([
+      `5:41: accounts.0.deployments.0.agents: no such folder: ${join(folder, 'none')}`,
+    ]);
+  });
+
+  test('a model may be a path into a bare repository, if HEAD has it', async () => {
+    const { commit, setRef } = await initRepository(join(folder, 'repo.git'), { isBare: true });
+    await setRef('refs/heads/main', await commit({ 'analytics/model/a.yml': '' }));
+    const inside = (path: string): string => deployment('data').replace('model: model', `model: repo.git/${path}`);
+    const { accounts } = await read(inside('analytics/model'));
+    expect(accounts[0]?.deployments[0]?.model).toBe(join(folder, 'repo.git/analytics/model'));
+    expect(await problemsOf(inside('analytics/none'))).toStrictEqual([
+      `5:27: accounts.0.deployments.0.model: no such folder: ${join(folder, 'repo.git/analytics/none')}`,
     ]);
   });
 

@@ -8,12 +8,13 @@ import { openDatabase } from '../src/store/database.ts';
 import { migrate } from '../src/store/migrate.ts';
 import { firstTables } from '../src/store/migrations/0001-first-tables.ts';
 import { scopesAndOperation } from '../src/store/migrations/0002-scopes-and-operation.ts';
+import { threadLog } from '../src/store/migrations/0003-thread-log.ts';
 import { createIndex, type MigrationStep } from '../src/store/migrations/step.ts';
 import type { Schema } from '../src/store/schema.ts';
 import { runStatement } from './databases.ts';
 
 /** What ran on version 0.1's store when this version first opens it. */
-const missing = ['0002-scopes-and-operation'];
+const missing = ['0002-scopes-and-operation', '0003-thread-log'];
 
 async function runOnce(db: Kysely<Schema>, step: MigrationStep): Promise<void> {
   if (step.kind === 'index') await createIndex(step, true).execute(db);
@@ -66,6 +67,11 @@ async function openFirstVersion() {
   await sql`insert into threads select gen_random_uuid(), 1, 1 + n % 500, 1, 't', now(), now() from generate_series(1, 500) n`.execute(
     db,
   );
+  await sql`insert into runs select gen_random_uuid(), id, user_id, 1, '1-message', 'completed', '{}', null, now(), now() from threads`.execute(
+    db,
+  );
+  await sql`insert into messages select thread_id, n, n || '-message', id, 'user', 'c', '["a"]', '{}', false, now()
+    from runs, generate_series(1, 20) n`.execute(db);
   return empty;
 }
 
@@ -128,12 +134,33 @@ async function startLoad(url: string, worker: number) {
           created_at, exchange_before, ends_at) values ($1, $2, 1, 1, $3, 1, '{}', now(), now(), now())`,
         [randomUUID(), randomUUID(), id],
       );
+      const [threadId, runId] = [randomUUID(), randomUUID()];
       await client.query(
         `insert into threads (id, account_id, user_id, agent_id, title, created_at, updated_at)
           values ($1, 1, $2, 1, '', now(), now())`,
-        [randomUUID(), id],
+        [threadId, id],
+      );
+      await client.query(
+        `insert into runs (id, thread_id, user_id, agent_id, message_id, state, created_at)
+          values ($1, $2, $3, 1, 'm', 'running', now())`,
+        [runId, threadId, id],
+      );
+      await client.query(
+        `insert into messages (thread_id, run_id, id, role, content, is_in_process, created_at, sort)
+          values ($1, $2, 'm', 'user', 'c', false, now(), 1), ($1, $2, 'n', 'assistant', 'c', true, now(), 2)`,
+        [threadId, runId],
       );
       await client.query('commit');
+      await client.query(
+        `insert into messages (thread_id, run_id, id, role, content, is_in_process, created_at, sort)
+          select r.thread_id, r.id, 'n', 'assistant', 'cc', false, now(), 2 from runs r where r.id = $1 and r.state = 'running' for share
+          on conflict (thread_id, sort) do update set content = excluded.content, is_in_process = excluded.is_in_process`,
+        [runId],
+      );
+      await client.query(
+        `update runs set state = 'completed', ended_at = now(), usage = '{}' where id = $1 and state = 'running'`,
+        [runId],
+      );
       if (calls % 3 === 0) await client.query('delete from users where id = $1', [id]);
       await client.query(
         `select k.id from api_keys k join accounts a on a.id = k.account_id where k.hash = 'h' and k.revoked_at is null`,
@@ -203,9 +230,11 @@ describe('version 0.1 becomes this one', { timeout: 120_000 }, () => {
 
   test('from wherever it was interrupted', async () => {
     await using store = await openFirstVersion();
-    for (const [index, step] of scopesAndOperation.entries()) {
-      await runOnce(store.db, step);
-      for (const earlier of scopesAndOperation.slice(0, index + 1)) await runOnce(store.db, earlier);
+    for (const steps of [scopesAndOperation, threadLog]) {
+      for (const [index, step] of steps.entries()) {
+        await runOnce(store.db, step);
+        for (const earlier of steps.slice(0, index + 1)) await runOnce(store.db, earlier);
+      }
     }
     expect(await migrate(store.db)).toStrictEqual(missing);
     expect(await describeSchema(store.db)).toStrictEqual(await describeFresh());

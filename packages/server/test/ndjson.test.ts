@@ -15,7 +15,7 @@ afterEach(async () => {
 
 /** A server that sends the lines; resolves `done` with what sendNdjson threw, or null. */
 async function serve(
-  lines: (signal: AbortSignal) => AsyncIterable<object>,
+  lines: (signal: AbortSignal) => AsyncIterable<object | string>,
   errorLine?: (error: unknown) => object,
   stallMs?: number,
   ended?: AbortSignal,
@@ -61,6 +61,39 @@ test('lines are whole, each ends with a newline, and the headers forbid bufferin
     'x-accel-buffering': 'no',
     'x-request-id': 'req_1',
   });
+});
+
+test('texts are lines already; those that are there at once go out together, each chunk whole lines', async () => {
+  const { promise: go, resolve } = Promise.withResolvers<void>();
+  const { url, done } = await serve(async function* () {
+    for (let n = 0; n < 1_000; n++) yield `{"n":${n}}\n`;
+    await go;
+    yield '{"n":"ü"}\n';
+    yield { n: 'last' };
+  });
+  const chunks: string[] = [];
+  const request = get(url);
+  const response = await new Promise<import('node:http').IncomingMessage>((found) => request.once('response', found));
+  for await (const bytes of response) {
+    chunks.push(String(bytes));
+    if (chunks.join('').includes('"n":999')) resolve();
+  }
+  expect(await done).toBeNull();
+  const expected = [...Array(1_000).keys(), 'ü', 'last'].map((n) => `${JSON.stringify({ n })}\n`).join('');
+  expect(chunks.join('')).toBe(expected);
+  // The parser of the client may cut a chunk of ours; it never makes more of them than the writes that a line each would be.
+  expect(chunks.length).toBeLessThan(20);
+  for (const chunk of chunks) expect(chunk.endsWith('\n')).toBe(true);
+});
+
+test('an expected failure later breaks the reply off, and is nobody’s defect', async () => {
+  const { url, done } = await serve(async function* () {
+    yield { n: 0 };
+    await nextTurn();
+    throw new InlayError('NOT_READY', 'The server is stopping.');
+  });
+  await expect(fetch(url).then((reply) => reply.text())).rejects.toThrow();
+  expect(await done).toBeNull();
 });
 
 test('no line at all is an empty reply', async () => {

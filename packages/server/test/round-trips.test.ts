@@ -61,18 +61,29 @@ describe('round trips', () => {
     expect(trips).toBe(4);
   });
 
-  test('the start of a chat: the token, the agent; begin, thread, run, message, commit', async () => {
+  test('the start of a chat: the token, the agent, and all of the run at once; in a thread that is there, the thread as well', async () => {
     const authorization = await openSession(server, server.demo, user('same'));
-    noted.length = 0;
-    const reply = await fetch(`${server.url}/api/v1/public/demo/agents/1/chat/stream-chat-state`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization },
-      body: JSON.stringify({ input: 'revenue by month' }),
-    });
-    expect(reply.status).toBe(200);
-    await reply.text();
-    // The watch over the stream begins beside it, and what the run does comes after.
-    const start = noted.slice(0, noted.indexOf('commit') + 1).filter((text) => !/\bnodes\b|w\.index/.test(text));
-    expect(start).toHaveLength(7);
+    const ask = async (body: object): Promise<{ readonly start: readonly string[]; readonly text: string }> => {
+      noted.length = 0;
+      const reply = await fetch(`${server.url}/api/v1/public/demo/agents/1/chat/stream-chat-state`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization },
+        body: JSON.stringify(body),
+      });
+      expect(reply.status).toBe(200);
+      const text = await reply.text();
+      // The watch over the stream begins beside it, and what the run does comes after.
+      const end = noted.findIndex((statement) => /insert into runs/.test(statement));
+      return { start: noted.slice(0, end + 1).filter((statement) => !/\bnodes\b|w\.index/.test(statement)), text };
+    };
+    const first = await ask({ input: 'revenue by month' });
+    const chatId = /"chatId":"([^"]+)"/.exec(first.text)?.[1];
+    // The quickest of some, as above.
+    const counts = { first: [first.start.length], next: [Number.POSITIVE_INFINITY] };
+    for (let index = 0; index < 3; index += 1) {
+      counts.first.push((await ask({ input: 'revenue by month' })).start.length);
+      counts.next.push((await ask({ input: 'by region', chatId })).start.length);
+    }
+    expect([Math.min(...counts.first), Math.min(...counts.next)]).toEqual([3, 4]);
   });
 });

@@ -6,6 +6,7 @@ import { listOperations } from '@inlay/contract/admin/operations.ts';
 import { type CompiledQuery, type Kysely, sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { readRunLogs } from '../src/chat/run-log.ts';
 import type { Schema } from '../src/store/schema.ts';
 import { sweep } from '../src/store/sweep.ts';
 import { adminApiOf, mint } from './admin-api.ts';
@@ -25,6 +26,7 @@ const largeTables: ReadonlySet<string> = new Set([
   'threads',
   'runs',
   'messages',
+  'run_log',
   'audit_log',
 ]);
 
@@ -83,6 +85,8 @@ async function fill(db: Kysely<Schema>, accountId: number): Promise<void> {
       select gen_random_uuid(), id, user_id, agent_id, id::text, 'completed', now() from threads`);
     await run(`insert into messages (thread_id, sort, id, run_id, role, content, is_in_process, created_at)
       select thread_id, n, n::text, id, 'user', 'text', false, now() from runs, generate_series(1, 2) n`);
+    await run(`insert into run_log (run_id, seq, sort, line, created_at)
+      select id, n, 2, '{}', now() from (select id from runs limit 3000) r, generate_series(1, 10) n`);
     await run(`insert into audit_log (account_id, at, actor_kind, actor_id, action, object_kind, object_id, result)
       select a.id, now() - n * interval '1 minute', 'api-key', (n % 50)::text, 'group.create', 'group', n::text, 'OK'
       from ${accounts} a, generate_series(1, 20000) n`);
@@ -213,6 +217,22 @@ describe('on 30,000 users of 3 accounts', () => {
     const authorization = await openSession(server, demo, call(11));
     await read({ input: 'orders by month' }, authorization);
     await postJson(server, `${chat}/abort`, { chatId }, authorization);
+    const threads = chat.replace('stream-chat-state', 'threads');
+    const listed = await fetch(`${server.url}${threads}?first=1`, { headers: { authorization } });
+    const { endCursor } = z
+      .object({ pageInfo: z.object({ endCursor: z.string() }) })
+      .parse(await listed.json()).pageInfo;
+    await fetch(`${server.url}${threads}?first=1&after=${endCursor}`, { headers: { authorization } });
+    // As a reader does who follows a run of another node.
+    const run = await server.context.db
+      .selectFrom('runs')
+      .select('id')
+      .orderBy('id')
+      .limit(1)
+      .executeTakeFirstOrThrow();
+    await readRunLogs(server.context.db, [{ runId: run.id, after: 0, isDue: true }]);
+    const deleted = await fetch(`${server.url}${threads}/${chatId}`, { method: 'DELETE', headers: { authorization } });
+    expect([listed.status, deleted.status]).toStrictEqual([200, 204]);
     await postJson(
       server,
       `/api/v1/deployments/${demo.deploymentId}/cubesql`,
@@ -279,6 +299,11 @@ describe('on 30,000 users of 3 accounts', () => {
   });
 
   test('the sweep', async () => {
+    const { db } = server.context;
+    await db.updateTable('accounts').set({ thread_retention_days: 7 }).where('id', '=', server.accountId).execute();
+    // Nothing has ended: every statement is sent.
+    const signal = new AbortController().signal;
+    await sweep(db, new Date(), { auditRetentionDays: 500 }, { removed: () => undefined, signal });
     const now = new Date(Date.now() + 2 * 3_600_000);
     const stopped = new AbortController();
     await sweep(

@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { endRun, insertRun, writeMessage } from '../src/chat/run-store.ts';
 import type { Schema } from '../src/store/schema.ts';
 import { sweep } from '../src/store/sweep.ts';
 import { startSweeper } from '../src/store/sweeper.ts';
@@ -14,6 +13,13 @@ const now = new Date('2026-05-01T10:00:00Z');
 const at = (seconds: number): Date => new Date(now.getTime() + seconds * 1000);
 const daySeconds = 86_400;
 const settings = { auditRetentionDays: 30 };
+
+interface NewThread {
+  readonly userId: number;
+  readonly text?: string;
+  readonly updatedAt?: Date;
+  readonly endedAt?: Date;
+}
 
 describe.each(databaseKinds)('the sweeper on %s', (kind) => {
   let database: TestDatabase;
@@ -52,6 +58,73 @@ describe.each(databaseKinds)('the sweeper on %s', (kind) => {
     return id;
   }
 
+  /** A thread with a message and a run that says something; it goes on unless it has ended. */
+  async function makeThread({ userId, text = '', updatedAt = now, endedAt }: NewThread) {
+    const { accountId } = account;
+    const [id, runId] = [randomUUID(), randomUUID()];
+    const thread = { id, account_id: accountId, user_id: userId, agent_id: 1, embed_tenant_id: null, title: text };
+    await db
+      .insertInto('threads')
+      .values({ ...thread, created_at: updatedAt, updated_at: updatedAt })
+      .execute();
+    await sql`
+      insert into runs (id, thread_id, user_id, agent_id, message_id, state, created_at, ended_at)
+      values (${runId}, ${id}, ${userId}, 1, ${runId}, ${endedAt === undefined ? 'running' : 'completed'}, ${updatedAt},
+        ${endedAt ?? null})`.execute(db);
+    await sql`
+      insert into messages (thread_id, sort, id, run_id, role, content, created_at)
+      values (${id}, 1, ${runId}, ${runId}, 'user', ${text}, ${updatedAt})`.execute(db);
+    await sql`
+      insert into run_log (run_id, seq, sort, line, created_at)
+      select ${runId}::uuid, n, 2, ${JSON.stringify(text)}::text, ${updatedAt} from generate_series(1, 5) n`.execute(
+      db,
+    );
+    return { id, runId };
+  }
+
+  test('threads go when nobody wrote in them for as long as their account keeps them', async () => {
+    const other = await seedAccount(db, 'other', 2);
+    const agent = { id: 2, account_id: other.accountId, deployment_id: other.deploymentId, name: 'analyst' };
+    await db.insertInto('agents').values(agent).execute();
+    const userId = await makeUser('kept', null);
+    await db.updateTable('accounts').set({ thread_retention_days: 30 }).where('id', '=', account.accountId).execute();
+    const old = at(-30 * daySeconds - 1);
+    const ended = { userId, endedAt: old };
+    await makeThread({ ...ended, updatedAt: old });
+    const young = await makeThread({ ...ended, updatedAt: at(-30 * daySeconds + 1) });
+    const running = await makeThread({ userId, updatedAt: old });
+    const elsewhere = await makeThread({ ...ended, updatedAt: old });
+    await db.updateTable('threads').set({ account_id: other.accountId }).where('id', '=', elsewhere.id).execute();
+    await round();
+    const left = await db.selectFrom('threads').select('id').execute();
+    expect(left.map(({ id }) => id).sort()).toEqual([young.id, running.id, elsewhere.id].sort());
+    expect(batches).toContainEqual(['threads', 1]);
+  });
+
+  test('the log of a run goes five minutes after its end, and its messages stay', async () => {
+    const userId = await makeUser('kept', null);
+    const running = await makeThread({ userId, updatedAt: at(-daySeconds) });
+    const late = await makeThread({ userId, endedAt: at(-299) });
+    const { runId: old } = await makeThread({ userId, endedAt: at(-301) });
+    await sql`
+      with more as (
+        insert into runs (id, thread_id, user_id, agent_id, message_id, state, created_at, ended_at)
+        select gen_random_uuid(), thread_id, user_id, agent_id, n::text, state, created_at, ended_at
+        from runs, generate_series(1, 229) n where id = ${old}
+        returning id
+      )
+      insert into run_log (run_id, seq, sort, line, created_at)
+      select id, n, 2, '{}', ${now} from more, generate_series(1, 3) n`.execute(db);
+    await round();
+    const left = await db.selectFrom('run_log').select('run_id').distinct().execute();
+    expect(left.map(({ run_id }) => run_id).sort()).toEqual([running.runId, late.runId].sort());
+    expect(await db.selectFrom('messages').select('id').execute()).toHaveLength(3);
+    expect(batches).toEqual([
+      ['run logs', 200],
+      ['run logs', 30],
+    ]);
+  });
+
   test('ended users go in batches with all that was theirs, nobody else does', async () => {
     await makeUser('kept', null);
     await makeUser('later', at(1));
@@ -66,20 +139,7 @@ describe.each(databaseKinds)('the sweeper on %s', (kind) => {
       db,
     );
     await makeSession(ended, at(60));
-    const owner = { accountId: account.accountId, userId: ended, agentId: 1, scopeId: null };
-    const message = {
-      nodeId: randomUUID(),
-      owner,
-      threadId: null,
-      messageId: '1777629600000-message',
-      input: 'private',
-      title: 'private',
-    };
-    const run = await insertRun(db, message, now);
-    if (run.kind === 'refused') throw new Error('The run was refused.');
-    const { runId: id, threadId } = run;
-    const answer = { id: randomUUID(), role: 'assistant' as const, content: 'private', sort: 2 };
-    await writeMessage(db, { id, threadId }, { ...answer, graphPath: null, toolCall: null, isInProcess: false }, now);
+    const { runId } = await makeThread({ userId: ended, text: 'private' });
     expect(await remainsOf(db, ended, 'private')).not.toEqual([]);
 
     // Their answer is still being written.
@@ -90,7 +150,7 @@ describe.each(databaseKinds)('the sweeper on %s', (kind) => {
       ['users', 200],
       ['users', 50],
     ]);
-    await endRun(db, id, { state: 'completed', usage: null, error: null }, now);
+    await db.updateTable('runs').set({ state: 'completed', ended_at: now }).where('id', '=', runId).execute();
     await round();
     expect(await externalIds()).toEqual(['kept', 'later']);
     expect(await remainsOf(db, ended, 'private')).toEqual([]);

@@ -99,7 +99,7 @@ export async function openTestServer(options: TestServerOptions = {}): Promise<T
   );
   const { demo, other } = nodeOf ?? (await installTwice(context));
   const { clock: now, node, runs } = context;
-  opening.use(await keepNode({ db, clock: now, log, node, runs, isAlone: false }));
+  opening.use(await keepNode({ db, clock: now, log, node, runs, isAlone: false, leaseMs: config.runLeaseMs }));
   const app = await buildApp(context);
   opening.defer(() => app.close());
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
@@ -152,6 +152,7 @@ async function installTwice({ db, config }: Context): Promise<{ demo: TestAccoun
     const deployments = account.deployments.map((deployment) => ({
       ...deployment,
       id,
+      model: inject('demoModelFolder'),
       warehouse: { ...deployment.warehouse, folder: inject('demoDataFolder') },
     }));
     const agents = account.agents.map((agent) => ({ ...agent, id, deployment: id }));

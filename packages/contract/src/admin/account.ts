@@ -65,6 +65,7 @@ export const accountSchema = z.object({
   allowedOrigins: z.array(z.string()),
   frameAncestors: z.array(z.string()),
   limits: accountLimitsSchema,
+  threadRetentionDays: z.int().nullable(),
   createdAt: instantSchema,
 });
 export type Account = z.infer<typeof accountSchema>;
@@ -81,6 +82,12 @@ const changesSchema = z
       'Origins, or `self`, whose pages may frame the embedded ones; replaces the list.',
     ),
     limits: accountLimitsSchema.partial().describe('What is left out stays; null: the limit of the process.'),
+    threadRetentionDays: z
+      .int()
+      .min(1)
+      .max(36_500)
+      .nullable()
+      .describe('Threads that nobody wrote in for so many days are deleted; null: never.'),
   })
   .partial();
 /** What is left out stays. */

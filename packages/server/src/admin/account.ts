@@ -14,6 +14,7 @@ const columns = [
   'allowed_origins',
   'frame_ancestors',
   'limits',
+  'thread_retention_days',
   'created_at',
 ] as const;
 
@@ -25,6 +26,7 @@ interface Row {
   readonly allowed_origins: readonly string[];
   readonly frame_ancestors: readonly string[];
   readonly limits: AccountLimits;
+  readonly thread_retention_days: number | null;
   readonly created_at: Date;
 }
 
@@ -41,6 +43,7 @@ const toAccount = (row: Row): Account => ({
     keyRequestsPerMinuteMax: row.limits.keyRequestsPerMinuteMax ?? null,
     userRequestsPerMinuteMax: row.limits.userRequestsPerMinuteMax ?? null,
   },
+  threadRetentionDays: row.thread_retention_days,
   createdAt: row.created_at.toISOString(),
 });
 
@@ -73,6 +76,8 @@ export function updateAccount(call: AdminCall, wanted: AccountChanges): Promise<
       allowedOrigins: wanted.allowedOrigins ?? stored.allowedOrigins,
       frameAncestors: wanted.frameAncestors ?? stored.frameAncestors,
       limits: withChanges(stored.limits, wanted.limits),
+      threadRetentionDays:
+        wanted.threadRetentionDays === undefined ? stored.threadRetentionDays : wanted.threadRetentionDays,
     };
     const fields = differingFields(stored, next);
     if (fields.length === 0) return stored;
@@ -86,6 +91,7 @@ export function updateAccount(call: AdminCall, wanted: AccountChanges): Promise<
           allowed_origins: JSON.stringify(next.allowedOrigins),
           frame_ancestors: JSON.stringify(next.frameAncestors),
           limits: JSON.stringify(present(next.limits)),
+          thread_retention_days: next.threadRetentionDays,
         })
         .where('id', '=', accountId)
         .execute(),

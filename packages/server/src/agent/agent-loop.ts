@@ -1,247 +1,163 @@
 /**
  * The agent: streams a language model, runs the tools that it calls, feeds the results back, until a turn calls none.
- * A run is a sequence of events that always ends with its usage; nothing is thrown at the reader.
+ * A run is a sequence of events that ends with its usage; nothing is thrown at the reader.
  */
 import { randomUUID } from 'node:crypto';
 import type { AnalystContext } from '@inlay/analyst/analyst.ts';
 import { InlayError } from '../errors.ts';
-import { noTraces, type Traces } from '../telemetry/telemetry.ts';
-import type { Principal } from '../users/principal.ts';
+import type { Traces } from '../telemetry/telemetry.ts';
+import { callTools } from './call-tools.ts';
+import { endRun } from './end-run.ts';
 import type { AgentEvent } from './events.ts';
-import type { ConversationMessage, LanguageModel } from './language-models/language-model.ts';
-import {
-  closeOpen,
-  closeText,
-  countOutcome,
-  type Progress,
-  say,
-  startProgress,
-  toUsage,
-  writeText,
-} from './progress.ts';
-import { readUntil, settleUntil } from './settle-until.ts';
-import { refusedCall, type Tool, type ToolContext, toToolError } from './tools/tool.ts';
+import type { LanguageModel } from './language-models/language-model.ts';
+import { LimitReached } from './limit-reached.ts';
+import { withoutClosingLines } from './network-request.ts';
+import { type Progress, repeatedFailure, startProgress, toUsage } from './progress.ts';
+import type { AgentInput } from './run-agent.ts';
+import { settleUntil } from './settle-until.ts';
+import { sayItself, settleLeft, streamTurn } from './stream-turn.ts';
+import type { Tool } from './tools/tool.ts';
 
-/** Caps on one run (http-api.md). */
+/** Caps on one run (settings.md). A run that meets one ends with an answer that says so; only silence fails it. */
 export interface AgentLimits {
   readonly agentTurnsMax: number;
   readonly agentToolCallsMax: number;
-  /** The whole run, in milliseconds. */
+  /** Tokens of the language model in one run, both ways. */
+  readonly runTokensMax: number;
+  /** The whole run, in milliseconds since it began, whoever carries it on. */
   readonly runMs: number;
   /** The longest silence of the language model within a turn, in milliseconds. */
   readonly languageModelSilenceMs: number;
-  /** Text of the language model in one run, in UTF-16 code units. */
+  /** Text of the language model in one run, thoughts included, in UTF-16 code units. */
   readonly textCharactersMax: number;
+  /** Rows of a result that a language model over the network is shown. */
+  readonly modelRowsMax: number;
 }
 
-/** What a run needs. `log` gets what failed inside, with the request id. */
+/** Whose question it is and what was said. */
+export type GroundQuestion = Pick<AgentInput, 'principal' | 'branch' | 'messages' | 'signal'> & {
+  readonly deploymentId: number;
+};
+
+/** What a language model is told before it speaks; all of it under the user's own rights. */
+export interface Grounding {
+  /** For a language model inside this process. */
+  readonly context: AnalystContext;
+  /** The system prompt for one over the network; never asked for by one inside. In private mode without any row value. */
+  readonly system: string;
+}
+
+/** A tool call of the run that has ended. */
+export interface FinishedCall {
+  readonly name: string;
+  /** As the language model wrote it: JSON, or what it took for JSON. */
+  readonly input: string;
+  /** As the thread keeps it: JSON. */
+  readonly result: string;
+  readonly hasFailed: boolean;
+}
+
+/** What a run needs. `log` gets what failed, with the request id. */
 export interface AgentDependencies {
   readonly languageModel: LanguageModel;
   readonly tools: readonly Tool[];
-  /** What the language model may know of the data, under the user's own rights. */
-  readonly ground: (question: GroundQuestion) => Promise<AnalystContext>;
+  readonly ground: (question: GroundQuestion) => Promise<Grounding>;
   readonly limits: AgentLimits;
-  readonly log: { error(fields: object, message: string): void };
+  /** No row value reaches a language model over the network. */
+  readonly isPrivate: boolean;
+  /** Development mode: thoughts become messages of the thread; else they are dropped. */
+  readonly showsThinking: boolean;
+  /** A last paragraph for an answer that was made with these calls of the run, in their order; null: none. */
+  readonly closingLine?: (calls: readonly FinishedCall[]) => string | null;
+  /** The clock that `AgentInput.startedAt` was read from. */
+  readonly clock: () => Date;
+  readonly log: AgentLog;
   /** Left out: nobody is told. */
   readonly traces?: Traces;
 }
 
-/** Whose question it is and what was said. */
-export interface GroundQuestion {
-  readonly principal: Principal;
-  readonly deploymentId: number;
-  readonly messages: readonly ConversationMessage[];
-  readonly signal: AbortSignal;
+/** What the agent tells the operator: defects as errors, failures of others as warnings, ends that are expected as information. */
+export interface AgentLog {
+  error(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  info(fields: object, message: string): void;
 }
-
-/** One run: the conversation ends with the user's new message. */
-export interface AgentInput {
-  readonly messages: readonly ConversationMessage[];
-  /** The `uuid`s of the results in the conversation. */
-  readonly resultIds: readonly string[];
-  readonly principal: Principal;
-  readonly deploymentId: number;
-  readonly requestId: string;
-  /** Aborted with an InlayError: ABORTED when the user stops the run, anything else fails it with that code. */
-  readonly signal: AbortSignal;
-}
-
-/** Runs the agent. The chat knows it by this type only. */
-export type RunAgent = (input: AgentInput) => AsyncGenerator<AgentEvent>;
 
 const noAnswer = 'The run ended without an answer.';
 
-type ToolCall = { readonly id: string; readonly name: string; readonly input: string };
-type ToolAnswer = { readonly result: string; readonly failure: string | null };
-
 /**
- * Runs the agent to its end: text and tool events, then one of `final`, `aborted`, `failed`, then `usage`. Every message
- * that was opened is closed. A run that says nothing gets a final message that says so.
+ * Runs the agent to its end, or carries a run on: messages and steps, then one of `final`, `aborted`, `failed`, then `usage`.
+ * Every message that was opened is closed. A run that meets a cap, or says nothing, ends with an answer that says so. When the
+ * run is to be carried on elsewhere (RUN_INTERRUPTED) the events just end.
  */
-export async function* runAgent(dependencies: AgentDependencies, input: AgentInput): AsyncGenerator<AgentEvent> {
-  const progress = startProgress(input.resultIds);
+export async function* runAgent(given: AgentDependencies, input: AgentInput): AsyncGenerator<AgentEvent> {
+  const { clock, closingLine, languageModel, limits } = given;
+  // A language model inside this process may see what the user may see; over the network the stricter word counts.
+  const isPrivate = languageModel.kind === 'network' && (given.isPrivate || languageModel.isPrivate);
+  const dependencies = { ...given, isPrivate };
+  const progress = startProgress(input, isPrivate);
   const stop = new AbortController();
-  const deadline = setTimeout(
-    () => stop.abort(new InlayError('RUN_TIMEOUT', 'The answer took longer than a run may take.')),
-    dependencies.limits.runMs,
-  );
+  const timeUp = (): void => {
+    stop.abort(new LimitReached(`the answer has taken as long as one may take (${limits.runMs / 1000} seconds)`));
+  };
+  const leftMs = input.startedAt.getTime() + limits.runMs - clock().getTime();
+  // At once where nothing is left, before anything begins.
+  if (leftMs <= 0) timeUp();
+  const deadline = setTimeout(timeUp, leftMs);
   const signal = AbortSignal.any([input.signal, stop.signal]);
   try {
-    yield* converse(dependencies, { ...input, signal }, progress);
+    const isEcho = languageModel.kind === 'network' && closingLine !== undefined;
+    const messages = isEcho ? withoutClosingLines(input.messages, closingLine) : input.messages;
+    yield* converse(dependencies, { ...input, messages, signal }, progress);
     yield { type: 'final', messageId: randomUUID(), text: progress.lastText };
   } catch (error) {
-    const cause = signal.aborted ? signal.reason : error;
-    yield* closeOpen(progress, cause, input.requestId);
-    yield toEnd(dependencies, cause, input.requestId);
+    const isEnding = yield* endRun(dependencies, input, progress, signal.aborted ? signal.reason : error);
+    if (!isEnding) return;
   } finally {
     clearTimeout(deadline);
     // Whatever still runs for this run (a reader may stop early, too) is told to end.
     stop.abort(new InlayError('ABORTED', 'The run has ended.'));
   }
-  yield { type: 'usage', usage: toUsage(dependencies.languageModel.name, progress) };
+  yield { type: 'usage', usage: toUsage(progress) };
 }
 
-/** Turns until one calls no tool. @throws what ends the run without an answer. */
+/** Turns until one calls no tool. @throws what ends the run before that */
 async function* converse(
   dependencies: AgentDependencies,
   input: AgentInput,
   progress: Progress,
 ): AsyncGenerator<AgentEvent> {
-  const { signal, principal, deploymentId } = input;
-  const { limits } = dependencies;
-  signal.throwIfAborted();
-  const context = await settleUntil(
-    dependencies.ground({ principal, deploymentId, messages: input.messages, signal }),
-    signal,
-  );
-  const messages: ConversationMessage[] = [...input.messages];
-  const failures = new Set<string>();
-  for (let turn = 0; turn < limits.agentTurnsMax; turn++) {
+  const { signal } = input;
+  let grounding: Grounding | null = null;
+  yield* settleLeft(dependencies, progress);
+  while (true) {
+    const turn = progress.turns.at(-1);
+    if (turn !== undefined) {
+      if (turn.toolCalls.length === 0) {
+        if (progress.lastText === '') yield* sayItself(dependencies, progress, noAnswer);
+        return;
+      }
+      yield* callTools(dependencies, input, progress, turn);
+      const failure = repeatedFailure(progress);
+      if (failure !== null) return yield* sayItself(dependencies, progress, `I could not answer this: ${failure}`);
+    }
+    checkLimits(dependencies.limits, progress);
     signal.throwIfAborted();
-    const { text, toolCalls } = yield* streamTurn(dependencies, { messages, context }, progress, signal);
-    messages.push({ role: 'assistant', content: text, toolCalls });
-    if (toolCalls.length === 0) {
-      if (progress.lastText === '') yield* say(progress, noAnswer);
-      return;
-    }
-    for (const call of toolCalls) {
-      signal.throwIfAborted();
-      if (++progress.toolCalls > limits.agentToolCallsMax) {
-        throw new InlayError('TOO_MANY_TOOL_CALLS', 'The answer took more tool calls than a run may make.');
-      }
-      const answer = yield* callTool(
-        dependencies,
-        call,
-        { principal, deploymentId, signal, resultIds: progress.resultIds },
-        progress,
-        input.requestId,
-      );
-      messages.push({ role: 'tool', toolCallId: call.id, name: call.name, result: answer.result });
-      if (answer.failure === null) continue;
-      const attempt = JSON.stringify([call.name, call.input]);
-      if (failures.has(attempt)) return yield* say(progress, `I could not answer this: ${answer.failure}`);
-      failures.add(attempt);
-    }
+    grounding ??= await settleUntil(dependencies.ground(toQuestion(input)), signal);
+    yield* streamTurn(dependencies, { ...input, grounding }, progress);
   }
-  throw new InlayError('TOO_MANY_TURNS', 'The answer took more turns than a run may take.');
 }
 
-/** One turn: the text as it comes, and the tool calls that it asks for. */
-async function* streamTurn(
-  { languageModel, tools, limits }: AgentDependencies,
-  said: { readonly messages: readonly ConversationMessage[]; readonly context: AnalystContext },
-  progress: Progress,
-  signal: AbortSignal,
-): AsyncGenerator<AgentEvent, { text: string; toolCalls: readonly ToolCall[] }> {
-  let text = '';
-  const toolCalls: ToolCall[] = [];
-  progress.usage.llmCalls += 1;
-  const request = { messages: [...said.messages], tools, context: said.context };
-  for await (const event of readUntil(
-    (own) => languageModel.stream(request, own),
-    signal,
-    limits.languageModelSilenceMs,
-  )) {
-    if (event.type === 'tokens') {
-      progress.usage.inputTokens += event.input;
-      progress.usage.outputTokens += event.output;
-    } else if (event.type === 'tool-call') {
-      yield* closeText(progress);
-      if (toolCalls.length >= limits.agentToolCallsMax) {
-        throw new InlayError('TOO_MANY_TOOL_CALLS', 'The answer took more tool calls than a run may make.');
-      }
-      toolCalls.push({ id: event.id, name: storable(event.name).slice(0, 128), input: event.input });
-    } else {
-      const piece = storable(event.text);
-      text += piece;
-      yield* writeText(progress, piece, limits.textCharactersMax);
-    }
+/** Before a turn: whether the run may have another one. @throws LimitReached */
+function checkLimits({ agentTurnsMax, runTokensMax }: AgentLimits, { turns, usage }: Progress): void {
+  if (turns.length >= agentTurnsMax) {
+    throw new LimitReached(`the answer has taken as many turns as one may take (${agentTurnsMax})`);
   }
-  yield* closeText(progress);
-  return { text, toolCalls };
+  if (usage.inputTokens + usage.outputTokens >= runTokensMax) {
+    throw new LimitReached(`the answer has used as many tokens as one may use (${runTokensMax})`);
+  }
 }
 
-/** Runs one tool call; a failure of the tool is a result, only an abort is thrown. */
-async function* callTool(
-  dependencies: AgentDependencies,
-  call: ToolCall,
-  context: ToolContext,
-  progress: Progress,
-  requestId: string,
-): AsyncGenerator<AgentEvent, ToolAnswer> {
-  const { tools, log, traces = noTraces } = dependencies;
-  const tool = tools.find(({ name }) => name === call.name);
-  const prepared =
-    tool?.prepare(call.input, context) ??
-    refusedCall(
-      call.input,
-      new InlayError('TOOL_NOT_FOUND', 'There is no such tool.', {
-        hint: `Tools: ${tools.map(({ name }) => name).join(', ')}`,
-      }),
-    );
-  const messageId = randomUUID();
-  progress.open = { kind: 'tool', messageId };
-  yield { type: 'tool-start', messageId, name: call.name, input: prepared.input };
-  let answer: ToolAnswer;
-  try {
-    answer = {
-      result: JSON.stringify(
-        countOutcome(
-          progress,
-          await settleUntil(
-            // The name only where it is ours: the language model may write anything.
-            traces.span('tool call', { 'gen_ai.tool.name': tool?.name ?? 'unknown' }, () => prepared.run()),
-            context.signal,
-          ),
-        ),
-      ),
-      failure: null,
-    };
-  } catch (error) {
-    if (context.signal.aborted) throw error;
-    const failure = toToolError(error, requestId);
-    const isExpected = failure.error.code !== 'INTERNAL' && failure.error.code !== 'QUERY_FAILED';
-    if (!isExpected) log.error({ err: error, requestId, tool: call.name }, 'a tool failed');
-    answer = { result: JSON.stringify(failure), failure: failure.error.message };
-  }
-  progress.open = null;
-  yield { type: 'tool-end', messageId, result: answer.result };
-  return answer;
-}
-
-/** How a run ended that has no answer. */
-function toEnd({ log, languageModel }: AgentDependencies, cause: unknown, requestId: string): AgentEvent {
-  if (!(cause instanceof InlayError)) {
-    log.error({ err: cause, requestId, languageModel: languageModel.name }, 'a run failed');
-    return { type: 'failed', code: 'INTERNAL', message: 'Something failed inside.', requestId };
-  }
-  if (cause.code === 'ABORTED') return { type: 'aborted' };
-  if (cause.code !== 'SESSION_ENDED')
-    log.error({ err: cause, requestId, languageModel: languageModel.name }, 'a run ended early');
-  return { type: 'failed', code: cause.code, message: cause.message, requestId };
-}
-
-/** Text that the store can hold: well-formed, without NUL. */
-function storable(text: string): string {
-  return text.toWellFormed().replaceAll('\0', '');
+function toQuestion({ principal, agent, branch, messages, signal }: AgentInput): GroundQuestion {
+  return { principal, deploymentId: agent.deploymentId, branch, messages, signal };
 }

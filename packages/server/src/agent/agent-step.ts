@@ -22,7 +22,8 @@ export interface UsageSoFar {
 
 /**
  * A finished step of a run: a turn of the language model, or one tool call of it. They are kept in the log of the run, so that
- * another node can carry it on from the last one. The result of a call is kept as its message.
+ * another node can carry it on from the last one. The result of a call is kept as its message. A turn is a step as soon as it is
+ * said, before its messages are closed: so what is closed is never said again. A call is a step after its message is closed.
  */
 export type AgentStep =
   | {

@@ -1,29 +1,92 @@
 /** What a language model is told of the data before it speaks: what this user may see, and nothing else. */
 import type { AnalystContext } from '@inlay/analyst/analyst.ts';
+import { SemanticError } from '@inlay/semantic/semantic-error.ts';
+import { visibleMetadata } from '@inlay/semantic/visible-metadata.ts';
 import { findValues } from '../query/find-values.ts';
-import { readMetadata } from '../query/read-metadata.ts';
-import type { QueryDependencies } from '../query/run-query.ts';
-import type { GroundQuestion } from './agent-loop.ts';
+import { type Door, openDoor, type QueryDependencies } from '../query/run-query.ts';
+import type { Grounding, GroundQuestion } from './agent-loop.ts';
+import type { AgentConfiguration, CertifiedQuery } from './configuration/agent-configuration.ts';
+import { type KeysOf, matchExactly, nearest } from './configuration/certified-queries.ts';
+import type { LanguageModel } from './language-models/language-model.ts';
+import { writePrompt } from './prompt.ts';
 
 /** What is searched for values, in characters: about one long message. */
 const searchedCharactersMax = 32_000;
+/** Certified queries that a prompt tells, and those that are tried for it. */
+const certifiedToldMax = 10;
+const certifiedTriedMax = 40;
+
+/** Whom it is for, and what the data team has said about it. */
+export interface GroundSettings {
+  readonly agentName: string;
+  readonly languageModel: LanguageModel;
+  readonly configuration: Pick<AgentConfiguration, 'accessibleViews' | 'rules' | 'certifiedQueries'>;
+  /** By what certified queries are found. */
+  readonly keysOf: KeysOf;
+  readonly isPrivate: boolean;
+  readonly toolNames: AnalystContext['toolNames'];
+  readonly ruleToolName: string | null;
+  readonly modelRowsMax: number;
+}
 
 /**
- * Reads the visible metadata, and the values that occur in what the user has said (the latest words first, up to a limit). `today` is the date in UTC. @throws as the door to data does.
+ * Reads the visible metadata, the values that occur in what the user has said (the latest words first, up to a limit; none in
+ * private mode), and the certified queries that this user may run. `today` is the date in UTC. @throws as the door to data does.
  */
 export async function ground(
   query: QueryDependencies,
-  toolNames: AnalystContext['toolNames'],
+  settings: GroundSettings,
   { principal, deploymentId, branch, messages, signal }: GroundQuestion,
-): Promise<AnalystContext> {
-  const text = messages
-    .flatMap((message) => (message.role === 'user' ? [message.content] : []))
-    .reverse()
-    .join('\n')
-    .slice(0, searchedCharactersMax);
-  const [relations, valueMatches] = await Promise.all([
-    readMetadata(query, { principal, deploymentId, branch }),
-    findValues(query, { principal, deploymentId, branch, signal, text }),
+): Promise<Grounding> {
+  const said = messages.flatMap((message) => (message.role === 'user' ? [message.content] : []));
+  const text = said.toReversed().join('\n').slice(0, searchedCharactersMax);
+  const scope = { principal, deploymentId, branch };
+  const [door, valueMatches] = await Promise.all([
+    openDoor(query, scope),
+    settings.isPrivate ? [] : findValues(query, { ...scope, signal, text }),
   ]);
-  return { today: query.clock().toISOString().slice(0, 10), relations, valueMatches, toolNames };
+  const { languageModel, toolNames, configuration, keysOf } = settings;
+  const relations = visibleMetadata(door.deployment.dataModel, door.subject);
+  const question = said.at(-1) ?? '';
+  const asked = firstCompiling(door, matchExactly(configuration.certifiedQueries, question, keysOf), 1)[0] ?? null;
+  const context: AnalystContext = {
+    today: query.clock().toISOString().slice(0, 10),
+    relations,
+    valueMatches,
+    toolNames,
+    ...(asked === null ? {} : { certified: { name: asked.name, sql: asked.sql } }),
+  };
+  if (languageModel.kind === 'inside') return { context, system: '' };
+  const near = nearest(configuration.certifiedQueries, question, certifiedTriedMax, keysOf);
+  const system = writePrompt({
+    ...settings,
+    context,
+    timeZone: 'UTC',
+    inputTokensMax: languageModel.inputTokensMax,
+    accessibleViews: configuration.accessibleViews,
+    rules: configuration.rules,
+    certified: firstCompiling(door, near, certifiedToldMax).filter((one) => one !== asked),
+    asked,
+  });
+  return { context, system };
+}
+
+/** The first that this user may run: the others name members that do not exist for them, and are not even told. */
+function firstCompiling(door: Door, queries: readonly CertifiedQuery[], countMax: number): readonly CertifiedQuery[] {
+  const found: CertifiedQuery[] = [];
+  for (const query of queries) {
+    if (found.length === countMax) break;
+    if (doesCompile(door, query.sql)) found.push(query);
+  }
+  return found;
+}
+
+function doesCompile(door: Door, sql: string): boolean {
+  try {
+    door.compile(sql);
+    return true;
+  } catch (error) {
+    if (error instanceof SemanticError) return false;
+    throw error;
+  }
 }

@@ -1,88 +1,193 @@
-/** What a run has come to, and the events by which it writes its messages: each opened once and closed once. */
-import { randomUUID } from 'node:crypto';
+/** What a run has come to: its turns with the answers to their calls, what it has used, and what is half done. */
 import type { Usage } from '@inlay/contract/chat.ts';
-import { InlayError } from '../errors.ts';
-import type { AgentEvent } from './events.ts';
-import { type ToolOutcome, toToolError } from './tools/tool.ts';
+import type { FinishedCall } from './agent-loop.ts';
+import type { AgentStep, StepCall, UsageSoFar } from './agent-step.ts';
+import type { ConversationMessage } from './language-models/language-model.ts';
+import { fillText } from './placeholders.ts';
+import type { AgentInput, ResumeFrom } from './run-agent.ts';
+import { findRows, readStoredResult } from './stored-result.ts';
+import type { TurnWriter } from './turn-writer.ts';
+
+/** What a tool call came to: its result as JSON, and why it failed, in words for the user; null: it did not. */
+export interface ToolAnswer {
+  readonly result: string;
+  readonly failure: string | null;
+}
+
+/** A turn of the language model that is over. Its calls may still be to run. */
+export interface Turn {
+  readonly text: string;
+  readonly toolCalls: readonly StepCall[];
+  readonly turnData: Extract<AgentStep, { kind: 'turn' }>['turnData'];
+  /** By the message id of the call. */
+  readonly answers: Map<string, ToolAnswer>;
+}
 
 /** What one run has come to so far; the only thing in a run that changes. */
 export interface Progress {
-  readonly usage: { llmCalls: number; inputTokens: number; outputTokens: number; queries: number; rows: number };
-  /** The message that is being written, if any. */
-  open: { readonly kind: 'text' | 'tool'; readonly messageId: string } | null;
+  readonly turns: Turn[];
+  /** The turn that is being written, if any. */
+  writer: TurnWriter | null;
+  /** The tool calls that are being run, by message id, in order. */
+  readonly running: Set<string>;
+  /** Messages that an earlier attempt had begun and that belong to no step: to be said again, or closed. */
+  readonly unfinished: { readonly kind: 'text' | 'thinking' | 'tool'; readonly messageId: string }[];
+  /** Calls that an earlier attempt had closed, but not counted. */
+  readonly uncounted: { readonly messageId: string; readonly answer: ToolAnswer }[];
+  /** Messages that an earlier attempt had said whole, but not closed. */
+  readonly unclosed: { readonly kind: 'text' | 'thinking'; readonly messageId: string }[];
+  readonly usage: { -readonly [Key in Exclude<keyof UsageSoFar, 'models'>]: UsageSoFar[Key] } & {
+    readonly models: Set<string>;
+  };
+  /** Of the last message of text. */
   lastText: string;
+  /** Text and thoughts, in UTF-16 code units; of earlier attempts the text only. */
   textCharacters: number;
-  toolCalls: number;
+  /** The `uuid`s of the results that a call may refer to. */
   readonly resultIds: Set<string>;
 }
 
-/** The progress of a run that has done nothing; `resultIds` are the `uuid`s of the results in its conversation. */
-export function startProgress(resultIds: readonly string[]): Progress {
-  return {
-    usage: { llmCalls: 0, inputTokens: 0, outputTokens: 0, queries: 0, rows: 0 },
-    open: null,
+/**
+ * The progress with which a run begins, or is carried on: its finished steps folded.
+ * @param isPrivate whether the language model writes placeholders
+ */
+export function startProgress({ messages, resultIds, resume }: AgentInput, isPrivate: boolean): Progress {
+  const usage = resume?.steps.at(-1)?.usage;
+  const { models = [], llmCalls = 0, inputTokens = 0, outputTokens = 0, queries = 0, rows = 0 } = usage ?? {};
+  const progress: Progress = {
+    turns: resume === null ? [] : foldSteps(resume),
+    writer: null,
+    running: new Set(),
+    unfinished: [],
+    uncounted: [],
+    unclosed: [],
+    usage: { models: new Set(models), llmCalls, inputTokens, outputTokens, queries, rows },
     lastText: '',
     textCharacters: 0,
-    toolCalls: 0,
     resultIds: new Set(resultIds),
   };
+  for (const turn of progress.turns) {
+    progress.textCharacters += turn.text.length;
+    for (const { result } of turn.answers.values()) {
+      const stored = readStoredResult(result);
+      if (stored.kind === 'rows') progress.resultIds.add(stored.uuid);
+    }
+  }
+  const spoken = progress.turns.findLast(({ text }) => text.trim() !== '');
+  if (spoken !== undefined) {
+    const conversation = toMessages(messages, progress);
+    const said = isPrivate ? fillText(spoken.text, (label) => findRows(conversation, label)) : spoken.text;
+    progress.lastText = said.trimStart();
+  }
+  if (resume !== null) sortLeft(progress, resume);
+  return progress;
 }
 
-/** Counts what a tool call came to, and gives its result. */
-export function countOutcome(progress: Progress, outcome: ToolOutcome): ToolOutcome['result'] {
-  progress.usage.queries += outcome.queries;
-  progress.usage.rows += outcome.rows;
-  if (outcome.resultId !== undefined) progress.resultIds.add(outcome.resultId);
-  return outcome.result;
+function foldSteps({ steps, results }: ResumeFrom): Turn[] {
+  const turns: Turn[] = [];
+  const failures = new Map(steps.flatMap((step) => (step.kind === 'tool' ? [[step.messageId, step.failure]] : [])));
+  for (const step of steps) {
+    if (step.kind !== 'turn') continue;
+    const { text, toolCalls, turnData } = step;
+    const answers = new Map<string, ToolAnswer>();
+    for (const { messageId } of toolCalls) {
+      const result = results.get(messageId);
+      // Its step may be missing where its result is not: then the result says whether it failed.
+      if (result !== undefined)
+        answers.set(messageId, { result, failure: failures.get(messageId) ?? failureOf(result) });
+    }
+    turns.push({ text, toolCalls, turnData, answers });
+  }
+  return turns;
 }
 
 /**
- * The next piece of the agent's text; it opens a message where none is open. Nothing for an empty piece.
- * @throws InlayError ANSWER_TOO_LONG when the run has written more than `charactersMax` UTF-16 code units
+ * A turn is a step before its messages are closed. So what stands open directly after one belongs to it and is whole, and what
+ * stands open after anything else was begun by the turn that follows.
  */
-export function* writeText(progress: Progress, text: string, charactersMax: number): Generator<AgentEvent> {
-  if (text === '') return;
-  progress.textCharacters += text.length;
-  if (progress.textCharacters > charactersMax) {
-    throw new InlayError('ANSWER_TOO_LONG', 'The answer is longer than a run may write.');
+function sortLeft(progress: Progress, { steps, unfinished }: ResumeFrom): void {
+  const last = steps.at(-1);
+  const counted = new Set(steps.flatMap((step) => (step.kind === 'tool' ? [step.messageId] : [])));
+  for (const [messageId, answer] of progress.turns.at(-1)?.answers ?? []) {
+    if (!counted.has(messageId)) progress.uncounted.push({ messageId, answer });
   }
-  if (progress.open === null) {
-    progress.open = { kind: 'text', messageId: randomUUID() };
-    progress.lastText = '';
-  }
-  progress.lastText += text;
-  yield { type: 'text-delta', messageId: progress.open.messageId, text };
-}
-
-/** Closes the text that is open, if any. */
-export function* closeText(progress: Progress): Generator<AgentEvent> {
-  if (progress.open === null) return;
-  const { messageId } = progress.open;
-  progress.open = null;
-  yield { type: 'text-end', messageId };
-}
-
-/** Closes what is open when a run ends early: text with what it has, a tool call with why it has no result. */
-export function* closeOpen(progress: Progress, cause: unknown, requestId: string): Generator<AgentEvent> {
-  if (progress.open?.kind === 'tool') {
-    const { messageId } = progress.open;
-    yield { type: 'tool-end', messageId, result: JSON.stringify(toToolError(cause, requestId)) };
-  } else {
-    yield* closeText(progress);
+  const ofSteps = new Set(progress.turns.flatMap(({ toolCalls }) => toolCalls.map(({ messageId }) => messageId)));
+  for (const { kind, messageId } of unfinished) {
+    // The call of a turn is run again, under its id.
+    if (ofSteps.has(messageId)) continue;
+    const isSaid = last?.kind === 'turn' && (kind === 'thinking' || last.text.trim() !== '');
+    if (isSaid && kind !== 'tool') progress.unclosed.push({ kind, messageId });
+    else progress.unfinished.push({ kind, messageId });
   }
 }
 
-/** A message of the agent in the loop's own words. */
-export function* say(progress: Progress, text: string): Generator<AgentEvent> {
-  yield* writeText(progress, text, Number.POSITIVE_INFINITY);
-  yield* closeText(progress);
+/** Counts what a call came to that an earlier attempt had not counted: from its result, as far as that tells. */
+export function countResult(progress: Progress, { result }: ToolAnswer): void {
+  const stored = readStoredResult(result);
+  if (stored.kind !== 'rows') return;
+  progress.usage.queries += 1;
+  progress.usage.rows += stored.totalRows;
+}
+
+function failureOf(result: string): string | null {
+  const stored = readStoredResult(result);
+  return stored.kind === 'failure' ? stored.message : null;
+}
+
+/** The conversation of the thread, with the turns of this run behind the question. */
+export function toMessages(before: readonly ConversationMessage[], { turns }: Progress): ConversationMessage[] {
+  return [
+    ...before,
+    ...turns.flatMap(({ text, toolCalls, turnData, answers }): ConversationMessage[] => [
+      { role: 'assistant', content: text, modelText: text, toolCalls, turnData },
+      ...toolCalls.flatMap(({ id, name, messageId }): ConversationMessage[] => {
+        const answer = answers.get(messageId);
+        return answer === undefined ? [] : [{ role: 'tool', toolCallId: id, name, result: answer.result }];
+      }),
+    ]),
+  ];
+}
+
+/** The calls of the run that have ended, in their order. */
+export function finishedCalls({ turns }: Progress): FinishedCall[] {
+  return turns.flatMap(({ toolCalls, answers }) =>
+    toolCalls.flatMap(({ name, input, messageId }) => {
+      const answer = answers.get(messageId);
+      return answer === undefined ? [] : [{ name, input, result: answer.result, hasFailed: answer.failure !== null }];
+    }),
+  );
+}
+
+/**
+ * Why a call failed that had failed in an earlier turn with the same name and input; null: none. Equal calls within one turn
+ * count once: the language model could not know better yet.
+ */
+export function repeatedFailure({ turns }: Progress): string | null {
+  const before = new Set<string>();
+  for (const { toolCalls, answers } of turns) {
+    const failed = new Set<string>();
+    for (const { name, input, messageId } of toolCalls) {
+      const failure = answers.get(messageId)?.failure ?? null;
+      if (failure === null) continue;
+      const attempt = JSON.stringify([name, input]);
+      if (before.has(attempt)) return failure;
+      failed.add(attempt);
+    }
+    for (const attempt of failed) before.add(attempt);
+  }
+  return null;
+}
+
+/** What the run has used so far, as its steps keep it. */
+export function usageSoFar({ usage }: Progress): UsageSoFar {
+  return { ...usage, models: [...usage.models] };
 }
 
 /** What the run used, as its last frame says. */
-export function toUsage(languageModel: string, { usage }: Progress): Usage {
-  const { llmCalls, inputTokens, outputTokens, queries, rows } = usage;
+export function toUsage(progress: Progress): Usage {
+  const { models, llmCalls, inputTokens, outputTokens, queries, rows } = usageSoFar(progress);
   return {
-    models: [languageModel],
+    models: [...models],
     llmCalls,
     inputTokens,
     outputTokens,

@@ -10,7 +10,10 @@ export interface ResumeFrom {
   readonly steps: readonly AgentStep[];
   /** The results of finished tool calls, as JSON, by message id. */
   readonly results: ReadonlyMap<string, string>;
-  /** The messages after the last finished step that belong to none, in order: said again under the same ids. */
+  /**
+   * The messages that are open, in order, but for the calls of finished turns. Those of the last finished turn were said whole (its
+   * step stands before their ends) and are closed; all others are said again under the same ids.
+   */
   readonly unfinished: readonly { readonly kind: 'text' | 'thinking' | 'tool'; readonly messageId: string }[];
 }
 

@@ -34,12 +34,19 @@ export async function* readUntil<T>(
   const silence = setTimeout(() => {
     if (isListening) own.abort(new InlayError('LANGUAGE_MODEL_TIMEOUT', 'The language model did not answer in time.'));
   }, silenceMs);
+  // One listener for the whole stream, as a token is a small thing to wait for.
+  let stopWaiting: (reason: unknown) => void = () => undefined;
+  either.addEventListener('abort', () => stopWaiting(either.reason), { once: true });
   try {
     const events = open(either)[Symbol.asyncIterator]();
     while (true) {
+      either.throwIfAborted();
       silence.refresh();
       isListening = true;
-      const next = await settleUntil(events.next(), either);
+      const next = await new Promise<IteratorResult<T>>((resolve, reject) => {
+        stopWaiting = reject;
+        events.next().then(resolve, reject);
+      });
       isListening = false;
       if (next.done) return;
       yield next.value;

@@ -15,8 +15,8 @@ export interface Conversation {
 }
 
 /**
- * Rebuilds the conversation of a thread. Final answers are left out, as they repeat the agent's last message. It begins with
- * a user's message, however much is cut off.
+ * Rebuilds the conversation of a thread. Final answers are left out, as they repeat the agent's last message, and so are thoughts.
+ * It begins with a user's message, however much is cut off.
  */
 export function toConversation(history: readonly Message[]): Conversation {
   const recent = history.slice(-messagesMax);
@@ -26,18 +26,27 @@ export function toConversation(history: readonly Message[]): Conversation {
   return { messages, resultIds };
 }
 
-function toConversationMessages({ id, role, content, graphPath, toolCall }: Message): ConversationMessage[] {
+function toConversationMessages({
+  id,
+  role,
+  content,
+  thinking,
+  modelText,
+  graphPath,
+  toolCall,
+}: Message): ConversationMessage[] {
   if (role === 'user') return [{ role, content }];
-  if (graphPath?.[0] === 'final') return [];
-  if (toolCall === null) return [{ role, content, toolCalls: [] }];
+  if (graphPath?.[0] === 'final' || thinking !== null) return [];
+  if (toolCall === null) return [{ role, content, modelText, toolCalls: [], turnData: null }];
   const { name, input, result = '{}' } = toolCall;
   return [
-    { role, content: '', toolCalls: [{ id, name, input }] },
+    { role, content: '', modelText: null, toolCalls: [{ id, name, input }], turnData: null },
     { role: 'tool', toolCallId: id, name, result },
   ];
 }
 
-function resultIdOf(result: string | undefined): string[] {
+/** The `uuid` in the result of a tool, if it has one. @param result JSON. */
+export function resultIdOf(result: string | undefined): string[] {
   if (result === undefined) return [];
   const parsed = resultSchema.safeParse(JSON.parse(result));
   return parsed.success ? [parsed.data.uuid] : [];

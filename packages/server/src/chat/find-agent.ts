@@ -49,6 +49,31 @@ export async function findAgent(db: Kysely<Schema>, path: AgentPath): Promise<Ag
   return agent;
 }
 
+/** Agents of a deployment that are told to whoever may choose among them. */
+const listedMax = 100;
+
+/** The agents of a deployment of the account, by id; the first hundred. */
+export function listAgents(
+  db: Kysely<Schema>,
+  { accountId, deploymentId }: { readonly accountId: number; readonly deploymentId: number },
+): Promise<readonly Agent[]> {
+  return db
+    .selectFrom('agents')
+    .innerJoin('accounts', 'accounts.id', 'agents.account_id')
+    .select([
+      'agents.id as id',
+      'agents.name as name',
+      'agents.deployment_id as deploymentId',
+      'accounts.id as accountId',
+      'accounts.plan as plan',
+    ])
+    .where('agents.deployment_id', '=', deploymentId)
+    .where('accounts.id', '=', accountId)
+    .orderBy('agents.id')
+    .limit(listedMax)
+    .execute();
+}
+
 /** @throws InlayError PLAN_REQUIRED unless the plan includes chat (service.md 1.5), whatever its case. */
 export function requireChatPlan({ plan }: Agent): void {
   if (!['premium', 'enterprise'].includes(plan.toLowerCase())) {

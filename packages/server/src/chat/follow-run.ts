@@ -1,12 +1,16 @@
 /** Reading a run as it goes on, until it has ended, or its reader may not read any more. */
-import type { Frame, Usage } from '@inlay/contract/chat.ts';
+import { type Frame, frameSchema, type Usage } from '@inlay/contract/chat.ts';
+import { type Kysely, sql } from 'kysely';
 import { InlayError } from '../errors.ts';
-import { errorFrame, toHistory, usageFrame } from './frames.ts';
-import type { Run } from './runs.ts';
-import { noUsage } from './write-run.ts';
+import type { Schema } from '../store/schema.ts';
+import { brokenOffFrames, endFrames, readEnding, readRunMessages } from './ended-run.ts';
+import { toHistory } from './frames.ts';
+import type { Following, RunTails } from './run-tails.ts';
 
-/** How long a run that was told to stop may take to say what it used, in milliseconds. */
+/** How long a run that ends with its reader may take to say what it used, in milliseconds. */
 const usageWaitMs = 400;
+/** How long the store may take to tell what was said of messages that are to be closed. */
+const saidWaitMs = 300;
 
 /** Who reads. */
 export interface Reader {
@@ -17,48 +21,149 @@ export interface Reader {
   readonly requestId: string;
 }
 
-/**
- * The lines of the run from index `from` on, to its end. When the reader's session, user or key ends first, they stop at once,
- * even where more is waiting: open messages are closed with what they have, then come the error and the usage, as when a run
- * fails (chat-stream.md). The usage is that of the run where it stops as well; nothing is counted for one that goes on.
- */
-export async function* followRun(run: Run, from: number, reader: Reader): AsyncGenerator<Frame, void, undefined> {
-  const { log } = run;
-  const { gone, ended, requestId } = reader;
-  let cursor = from;
-  for await (const frame of log.follow(cursor, AbortSignal.any([gone, ended]))) {
-    cursor += 1;
-    yield frame;
-  }
-  const hasReadAll = log.isEnded && cursor === log.frames.length;
-  if (hasReadAll || gone.aborted) return;
+/** What is read of a run, and what its reader has been told of it before. */
+export interface RunReading extends Pick<Following, 'runId' | 'from'> {
+  /** The messages that the reader has open. */
+  readonly open: readonly Frame[];
+  /** The highest sort number that the reader was told. */
+  readonly sort: number;
+  /** The run ends with the reader's session, user or key. */
+  readonly endsWithReader: boolean;
+}
 
-  const failure = failureOf(ended.reason);
-  const messages = toHistory(log.frames.slice(0, cursor));
-  for (const frame of messages) if (frame.isInProcess === true) yield closed(frame, failure);
-  const sort = Math.max(run.firstSort, ...messages.map((frame) => frame.sort)) + 1;
-  yield errorFrame({ ...failure, requestId }, sort);
-  yield usageFrame(run.stopping.aborted ? await usageOf(run) : noUsage, sort + 1);
+/** What following needs. */
+export interface FollowDependencies {
+  readonly db: Kysely<Schema>;
+  readonly tails: RunTails;
+}
+
+/** A frame as it goes to a reader. */
+export function toLine(frame: Frame): string {
+  return `${JSON.stringify(frame)}\n`;
+}
+
+/**
+ * The lines of the run, each with its `\n`, to its end. A reader so slow that the log has gone is told the rest in whole messages.
+ * When the reader's session, user or key ends first, the lines stop at once, even where more is waiting: open messages are closed
+ * with what they have, then come the error and the usage, as when a run fails (chat-stream.md). The usage is that of the run where
+ * it ends as well; nothing is counted for one that goes on.
+ * @throws InlayError NOT_READY when the process stops: the run may go on elsewhere.
+ */
+export function followRun(
+  { db, tails }: FollowDependencies,
+  reading: RunReading,
+  reader: Reader,
+): AsyncGenerator<string, void, undefined> {
+  const { runId } = reading;
+  const { gone, ended, requestId } = reader;
+  // Now and not with the first line: from here on nothing is missed.
+  const lines = tails.follow({ ...reading, gone, ended });
+  /** The messages that the reader has open by sort number, each as the first line that was sent of it. */
+  const open = new Map(reading.open.map((frame) => [frame.sort, toLine(frame)]));
+  let place = reading.from;
+  let highest = reading.sort;
+
+  async function* breakOff(code: string, message: string): AsyncGenerator<string, void, undefined> {
+    const said = open.size === 0 ? [] : await withinMs(readSaid(db, runId, [...open.keys()], place), saidWaitMs, []);
+    for (const first of open.values()) {
+      const opened = frameSchema.parse(JSON.parse(first));
+      yield toLine(closed(opened, said.find(({ id }) => id === opened.id) ?? null, { code, message }));
+    }
+    const usage = reading.endsWithReader && ended.aborted ? await readUsage(tails, runId, place, gone) : null;
+    for (const frame of brokenOffFrames({ code, message, requestId }, usage, highest + 1)) yield toLine(frame);
+  }
+
+  /** The log is gone: what is left is in the messages. */
+  async function* readRest(): AsyncGenerator<string, void, undefined> {
+    const ending = await readEnding(db, runId);
+    if (ending === undefined) return yield* breakOff('NOT_FOUND', 'The chat thread has been deleted.');
+    // Nobody can say what has become of it: the client comes back, and finds it.
+    if (ending.state === 'running') throw new InlayError('NOT_READY', 'The log of the run cannot be read.');
+    for (const frame of await readRunMessages(db, runId)) {
+      if (frame.sort <= highest && !open.has(frame.sort)) continue;
+      highest = Math.max(highest, frame.sort);
+      yield toLine(frame);
+    }
+    for (const frame of endFrames(ending, highest + 1)) yield toLine(frame);
+  }
+
+  return (async function* () {
+    for await (const line of lines) {
+      place = line.seq;
+      if (!line.isControl) {
+        highest = Math.max(highest, line.sort);
+        // Within a text of the frame the quotes are escaped.
+        if (!line.text.includes('"isInProcess":true')) open.delete(line.sort);
+        else if (!open.has(line.sort)) open.set(line.sort, line.text);
+      }
+      yield line.text;
+      if (line.isLast) return;
+    }
+    if (gone.aborted) return;
+    if (ended.aborted) yield* breakOff(...failureOf(ended.reason));
+    else yield* readRest();
+  })();
 }
 
 /** A message as it stands at the end; a tool call that has no result gets the failure as such. */
-function closed(frame: Frame, failure: { readonly code: string; readonly message: string }): Frame {
-  const { toolCall } = frame;
-  if (toolCall === undefined) return { ...frame, isInProcess: false };
-  const result = JSON.stringify({ error: { ...failure, hint: '' } });
-  return { ...frame, isInProcess: false, toolCall: { ...toolCall, result } };
+function closed(
+  opened: Frame,
+  said: Frame | null,
+  failure: { readonly code: string; readonly message: string },
+): Frame {
+  const { toolCall } = opened;
+  if (toolCall !== undefined) {
+    const result = JSON.stringify({ error: { ...failure, hint: '' } });
+    return { ...opened, isDelta: false, isInProcess: false, toolCall: { ...toolCall, result } };
+  }
+  if (said !== null) return { ...said, isInProcess: false };
+  // What was said of it is gone from the store with its thread: the reader keeps what they have.
+  const { thinking, ...rest } = opened;
+  return {
+    ...rest,
+    ...(thinking === undefined ? {} : { thinking: '' }),
+    content: '',
+    isDelta: true,
+    isInProcess: false,
+  };
 }
 
-async function usageOf({ done, log }: Run): Promise<Usage> {
-  const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, usageWaitMs);
-  await Promise.race([done, late]);
-  clearTimeout(timer);
-  return log.frames.find(({ id }) => id === '__usage__')?.usage ?? noUsage;
+/** What the lines of some messages, up to a place in the log, come to. */
+async function readSaid(
+  db: Kysely<Schema>,
+  runId: string,
+  sorts: readonly number[],
+  upTo: number,
+): Promise<readonly Frame[]> {
+  const { rows } = await sql<{ readonly line: string }>`
+    select line from run_log
+    where run_id = ${runId} and seq <= ${upTo} and line is not null and sort in (${sql.join(sorts)})
+    order by seq`.execute(db);
+  return toHistory(rows.map(({ line }) => frameSchema.parse(JSON.parse(line))));
 }
 
-function failureOf(reason: unknown): { readonly code: string; readonly message: string } {
-  return reason instanceof InlayError
-    ? { code: reason.code, message: reason.message }
-    : { code: 'INTERNAL', message: 'Something failed inside.' };
+/** What the run used, once it says so; null when it does not soon. */
+async function readUsage(tails: RunTails, runId: string, from: number, gone: AbortSignal): Promise<Usage | null> {
+  const ended = AbortSignal.timeout(usageWaitMs);
+  for await (const { text, isLast } of tails.follow({ runId, from, gone, ended })) {
+    if (isLast) return frameSchema.parse(JSON.parse(text)).usage ?? null;
+  }
+  return null;
+}
+
+/** What the work gives; `otherwise` when it fails or takes longer. */
+async function withinMs<T>(work: Promise<T>, ms: number, otherwise: T): Promise<T> {
+  const { promise: late, resolve } = Promise.withResolvers<T>();
+  const timer = setTimeout(() => resolve(otherwise), ms);
+  try {
+    return await Promise.race([work, late]);
+  } catch {
+    return otherwise;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function failureOf(reason: unknown): [code: string, message: string] {
+  return reason instanceof InlayError ? [reason.code, reason.message] : ['INTERNAL', 'Something failed inside.'];
 }

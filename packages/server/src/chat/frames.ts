@@ -13,6 +13,10 @@ export interface Message {
   /** Null on the user's own messages. */
   readonly graphPath: readonly string[] | null;
   readonly toolCall: ToolCall | null;
+  /** The language model's thoughts; null on all other messages. */
+  readonly thinking: string | null;
+  /** The text as the language model wrote it, where `content` is not that: placeholders were filled in. Never on the wire. */
+  readonly modelText: string | null;
   readonly isInProcess: boolean;
   /** From 1 up, without gaps, through the whole thread. */
   readonly sort: number;
@@ -32,11 +36,12 @@ function agentNode(brand: string): string {
 
 /** A message as a whole line: its content so far where it is still in process. */
 export function messageFrame(message: Message): Frame {
-  const { id, role, content, graphPath, toolCall, isInProcess, sort } = message;
+  const { id, role, content, thinking, graphPath, toolCall, isInProcess, sort } = message;
   return {
     id,
     role,
     content,
+    ...(thinking === null ? {} : { thinking }),
     ...(graphPath === null ? {} : { graphPath: [...graphPath] }),
     isDelta: false,
     isInProcess,
@@ -49,12 +54,12 @@ function toolCallInOrder({ name, input, result }: ToolCall): ToolCall {
   return { name, input, ...(result === undefined ? {} : { result }) };
 }
 
-/** An increment of a message. */
-function deltaFrame({ id, role, graphPath, sort }: Message, content: string): Frame {
+/** An increment of a message: of its text, or of its thoughts. */
+function deltaFrame({ id, role, graphPath, sort }: Message, said: { content: string; thinking?: string }): Frame {
   return {
     id,
     role,
-    content,
+    ...said,
     ...(graphPath === null ? {} : { graphPath: [...graphPath] }),
     isDelta: true,
     isInProcess: true,
@@ -76,6 +81,17 @@ export function usageFrame(
   return { id: '__usage__', type: 'usage', role: 'assistant', content: '', sort, usage };
 }
 
+/** Models none, all counts zero. */
+export const noUsage: Usage = {
+  models: [],
+  llmCalls: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  totalTokens: 0,
+  queries: 0,
+  rows: 0,
+};
+
 /** The run was stopped by the user. */
 export function abortedFrame(sort: number): Frame {
   return { id: '__aborted__', type: 'abort', role: 'assistant', content: '', sort, code: 'chat_aborted' };
@@ -87,7 +103,7 @@ export function errorFrame({ code, message, requestId }: RunFailure, sort: numbe
 }
 
 /** True for the lines that are never history. */
-function isControl({ id }: Frame): boolean {
+export function isControl({ id }: Pick<Frame, 'id'>): boolean {
   return id.startsWith('__');
 }
 
@@ -103,11 +119,15 @@ export interface RunState {
   readonly open: ReadonlyMap<string, Message>;
 }
 
-/** What an event means: the next state, the line to send, and the message to keep where it began or closed. */
+/** What an event means. */
 export interface Step {
   readonly state: RunState;
-  readonly frame: Frame;
-  readonly message: Message | null;
+  /** The line to send; null: none. */
+  readonly frame: Frame | null;
+  /** The message that has closed, and is to be kept. */
+  readonly closed: Message | null;
+  /** The message, by its sort number, of which nothing that was said counts any more. */
+  readonly voided: number | null;
 }
 
 /** The state of a run whose messages take the sort numbers from `nextSort` up. */
@@ -119,24 +139,38 @@ export function startRun(brand: string, nextSort: number): RunState {
 export function applyEvent(state: RunState, event: AgentEvent): Step {
   switch (event.type) {
     case 'text-delta': {
-      const open = state.open.get(event.messageId);
-      const before = open ?? newMessage(state, event.messageId, [state.node]);
+      const before = state.open.get(event.messageId) ?? newMessage(state, event.messageId, [state.node]);
       const message = { ...before, content: before.content + event.text };
-      return { ...step(state, message, deltaFrame(message, event.text)), message: open === undefined ? message : null };
+      return go(state, message, deltaFrame(message, { content: event.text }));
+    }
+    case 'thinking-delta': {
+      const before = state.open.get(event.messageId) ?? newMessage(state, event.messageId, [state.node]);
+      const message = { ...before, thinking: (before.thinking ?? '') + event.text };
+      return go(state, message, deltaFrame(message, { content: '', thinking: event.text }));
     }
     case 'text-end':
-      return keep(state, { ...openMessage(state, event.messageId), isInProcess: false });
+      return close(state, { ...openMessage(state, event.messageId), modelText: event.modelText ?? null });
+    case 'thinking-end':
+      return close(state, openMessage(state, event.messageId));
     case 'tool-start': {
-      const toolCall = { name: event.name, input: event.input };
-      return keep(state, { ...newMessage(state, event.messageId, [state.node, 'tools']), toolCall });
+      // The call of a run that is carried on begins once more, in its place.
+      const before = state.open.get(event.messageId) ?? newMessage(state, event.messageId, [state.node, 'tools']);
+      const message = { ...before, toolCall: { name: event.name, input: event.input } };
+      return go(state, message, messageFrame(message));
     }
     case 'tool-end': {
       const before = openMessage(state, event.messageId);
-      const toolCall = before.toolCall && { ...before.toolCall, result: event.result };
-      return keep(state, { ...before, toolCall, isInProcess: false });
+      return close(state, { ...before, toolCall: before.toolCall && { ...before.toolCall, result: event.result } });
     }
+    case 'restart': {
+      const before = openMessage(state, event.messageId);
+      const message = { ...before, content: '', thinking: before.thinking === null ? null : '' };
+      return { ...go(state, message, messageFrame(message)), voided: message.sort };
+    }
+    case 'step':
+      return { state, frame: null, closed: null, voided: null };
     case 'final':
-      return keep(state, { ...newMessage(state, event.messageId, ['final']), content: event.text, isInProcess: false });
+      return close(state, { ...newMessage(state, event.messageId, ['final']), content: event.text });
     case 'aborted':
       return control(state, abortedFrame);
     case 'failed':
@@ -147,7 +181,17 @@ export function applyEvent(state: RunState, event: AgentEvent): Step {
 }
 
 function newMessage({ nextSort }: RunState, id: string, graphPath: readonly string[]): Message {
-  return { id, role: 'assistant', content: '', graphPath, toolCall: null, isInProcess: true, sort: nextSort };
+  return {
+    id,
+    role: 'assistant',
+    content: '',
+    graphPath,
+    toolCall: null,
+    thinking: null,
+    modelText: null,
+    isInProcess: true,
+    sort: nextSort,
+  };
 }
 
 function openMessage({ open }: RunState, id: string): Message {
@@ -156,21 +200,25 @@ function openMessage({ open }: RunState, id: string): Message {
   return message;
 }
 
-function keep(state: RunState, message: Message): Step {
-  return { ...step(state, message, messageFrame(message)), message };
+/** The message is being written. */
+function go(state: RunState, message: Message, frame: Frame): Step {
+  const open = new Map(state.open).set(message.id, message);
+  const nextSort = Math.max(state.nextSort, message.sort + 1);
+  return { state: { ...state, open, nextSort, controls: 0 }, frame, closed: null, voided: null };
 }
 
-function step(state: RunState, message: Message, frame: Frame): Omit<Step, 'message'> {
+/** The message is whole. */
+function close(state: RunState, message: Message): Step {
+  const closed = { ...message, isInProcess: false };
   const open = new Map(state.open);
-  if (message.isInProcess) open.set(message.id, message);
-  else open.delete(message.id);
+  open.delete(message.id);
   const nextSort = Math.max(state.nextSort, message.sort + 1);
-  return { state: { ...state, open, nextSort }, frame };
+  return { state: { ...state, open, nextSort, controls: 0 }, frame: messageFrame(closed), closed, voided: null };
 }
 
 function control(state: RunState, toFrame: (sort: number) => Frame): Step {
   const frame = toFrame(state.nextSort + state.controls);
-  return { state: { ...state, controls: state.controls + 1 }, frame, message: null };
+  return { state: { ...state, controls: state.controls + 1 }, frame, closed: null, voided: null };
 }
 
 /**
@@ -182,25 +230,13 @@ export function toHistory(frames: readonly Frame[]): Frame[] {
   for (const frame of frames) {
     if (isControl(frame)) continue;
     const before = messages.get(frame.id);
-    const content = frame.isDelta === true ? (before?.content ?? '') + frame.content : frame.content;
-    messages.set(frame.id, { ...frame, content, isDelta: false });
+    const isMore = frame.isDelta === true && before !== undefined;
+    const content = isMore ? before.content + frame.content : frame.content;
+    const said =
+      frame.thinking === undefined
+        ? { content }
+        : { content, thinking: (isMore ? (before.thinking ?? '') : '') + frame.thinking };
+    messages.set(frame.id, { ...frame, ...said, isDelta: false });
   }
   return [...messages.values()];
-}
-
-/** What a reader gets who joins a run: the lines to begin with, and the index in the run's lines to go on from. */
-export interface Join {
-  readonly head: readonly Frame[];
-  readonly from: number;
-}
-
-/**
- * Joins a run when `joinAt` of its lines are out. Control frames are never history, so a reader who comes between them and
- * the end of the run gets them live.
- * @param before the history before the run, whole.
- */
-export function joinRun(chatId: string, before: readonly Frame[], runFrames: readonly Frame[], joinAt: number): Join {
-  const lastMessage = runFrames.slice(0, joinAt).findLastIndex((frame) => !isControl(frame));
-  const from = lastMessage + 1;
-  return { head: [...before, ...toHistory(runFrames.slice(0, from)), cutoffFrame(chatId, true)], from };
 }

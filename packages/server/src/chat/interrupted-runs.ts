@@ -1,31 +1,37 @@
-/** What nodes that are gone have left: runs that nobody writes any more, and how they are closed. */
+/** Runs that can not be carried on: what they say, and those of version 0.1, which kept nothing to go on from. */
 import { randomUUID } from 'node:crypto';
 import type { ErrorCode } from '@inlay/contract/error.ts';
 import { type Kysely, sql } from 'kysely';
+import { InlayError } from '../errors.ts';
 import { json } from '../store/json.ts';
 import { nodeIsGone } from '../store/node.ts';
 import type { Schema } from '../store/schema.ts';
 import type { RunFailure } from './frames.ts';
 
-/** What a run that the process did not survive says. */
+/** What a run says that no process survived. */
 export const interrupted = {
   code: 'RUN_INTERRUPTED' satisfies ErrorCode,
   message: 'The server stopped before the answer was complete.',
 } as const;
 
+/** The same as the reason of a signal: this process is not to write the run any more. */
+export function interruption(): InlayError {
+  return new InlayError(interrupted.code, interrupted.message);
+}
+
 /**
- * Closes what processes that are gone have left: open messages keep what they have, open tool calls get an error, runs are
- * failed. The runs of the nodes that are alive go on. Any node may call it at any time.
+ * Closes the runs that nodes of version 0.1 have left, of which nothing is known to carry them on: open messages keep what they
+ * have, open tool calls get an error, runs are failed. Any node may call it at any time.
  * @returns how many runs were closed.
  */
-export async function closeInterruptedRuns(db: Kysely<Schema>, now: Date): Promise<number> {
+export async function closeFirstRuns(db: Kysely<Schema>, leaseMs: number, now: Date): Promise<number> {
   const error: RunFailure = { ...interrupted, requestId: `req_${randomUUID()}` };
   const result = JSON.stringify({ error: { ...interrupted, hint: '' } });
   return db.transaction().execute(async (transaction) => {
     // First the runs: from here on nobody writes a message into one of them.
     const { rows } = await sql<{ readonly id: string; readonly thread_id: string }>`
       update runs set state = 'failed', error = ${json(error)}, ended_at = ${now}
-      where state = 'running' and (node_id is null or ${nodeIsGone('runs.node_id')})
+      where state = 'running' and account_id is null and (node_id is null or ${nodeIsGone('runs.node_id', leaseMs)})
       returning id, thread_id`.execute(transaction);
     if (rows.length === 0) return 0;
     // By the thread as well, which is what messages are found by. The call of a tool is null on texts, and stays so.

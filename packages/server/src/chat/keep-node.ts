@@ -1,13 +1,18 @@
-/** This node and its runs among those of others on the same store: it says that it is alive, and closes what dead ones have left. */
+/**
+ * This node and its runs among those of others on the same store: it says that it is alive, and looks every second for runs that
+ * nobody writes and for those of its own that are to be stopped.
+ */
 import type { Kysely } from 'kysely';
 import { repeat } from '../repeat.ts';
 import { forgetNodes, type Node } from '../store/node.ts';
 import type { Schema } from '../store/schema.ts';
-import { closeInterruptedRuns } from './interrupted-runs.ts';
+import { closeFirstRuns } from './interrupted-runs.ts';
 import type { Runs } from './runs.ts';
 
-/** How often the runs of nodes that are gone are looked for. */
-const closeMs = 5000;
+/** How often it looks. */
+const lookMs = 1000;
+/** Every how many looks it closes what nodes of version 0.1 have left, which may run beside this one during an upgrade. */
+const looksPerClosing = 10;
 
 /** What it needs. `isAlone`: no other process can use this store now, so that all earlier nodes are gone. */
 export interface KeepNodeDependencies {
@@ -15,12 +20,14 @@ export interface KeepNodeDependencies {
   readonly clock: () => Date;
   readonly log: { error(fields: object, message: string): void };
   readonly node: Node;
-  readonly runs: Pick<Runs, 'interrupt'>;
+  readonly runs: Pick<Runs, 'interrupt' | 'carryOn'>;
   readonly isAlone: boolean;
+  /** A node that has said nothing for so long is gone. */
+  readonly leaseMs: number;
 }
 
 /**
- * Starts the node, closes the runs that nodes which are gone have left, and goes on to do so until disposed. To be called when
+ * Starts the node, takes over the runs that nodes which are gone have left, and goes on to do so until disposed. To be called when
  * the store has its tables, before the first run.
  */
 export async function keepNode({
@@ -30,12 +37,19 @@ export async function keepNode({
   node,
   runs,
   isAlone,
+  leaseMs,
 }: KeepNodeDependencies): Promise<AsyncDisposable> {
   if (isAlone) await forgetNodes(db);
   await node.start(() => runs.interrupt());
-  const close = async (): Promise<void> => void (await closeInterruptedRuns(db, clock()));
-  await close();
-  return repeat(close, { firstMs: closeMs, everyMs: closeMs }, (err) =>
-    log.error({ err }, 'the runs of nodes that are gone could not be closed'),
+  await closeFirstRuns(db, leaseMs, clock());
+  await runs.carryOn();
+  let looks = 0;
+  const look = async (): Promise<void> => {
+    await runs.carryOn();
+    looks += 1;
+    if (looks % looksPerClosing === 0) await closeFirstRuns(db, leaseMs, clock());
+  };
+  return repeat(look, { firstMs: lookMs, everyMs: lookMs }, (err) =>
+    log.error({ err }, 'runs that nobody writes could not be looked for'),
   );
 }

@@ -1,33 +1,41 @@
 /**
- * The runs of this process. A run lives apart from any connection: it is written to the store and to a log that readers
- * follow; nobody has to listen for it to go on.
+ * The runs of this process. A run lives apart from any connection: it is written to its log in the store, which any node can read;
+ * nobody has to listen for it to go on, and another node carries it on when this one can not.
  */
+import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Frame } from '@inlay/contract/chat.ts';
+import type { Limits } from '@inlay/contract/limits.ts';
 import type { Kysely } from 'kysely';
-import type { RunAgent } from '../agent/agent-loop.ts';
-import type { ConversationMessage } from '../agent/language-models/language-model.ts';
+import type { RunAgent } from '../agent/run-agent.ts';
 import { InlayError } from '../errors.ts';
-import { type Changes, publish } from '../store/changes.ts';
+import type { Changes } from '../store/changes.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Principal } from '../users/principal.ts';
 import type { PrincipalWatches } from '../users/principal-watch.ts';
-import { toConversation } from './conversation.ts';
-import { createLocks } from './exclusively.ts';
-import { type Message, messageFrame, startRun } from './frames.ts';
-import { interrupted } from './interrupted-runs.ts';
-import { findRun, insertRun, isRunning, type StoredRun } from './run-store.ts';
-import { createThreadLog, type ThreadLog } from './thread-log.ts';
-import { readMessages, type ThreadOwner } from './thread-store.ts';
-import { writeRun } from './write-run.ts';
+import { handOnRuns } from './claim-runs.ts';
+import { type Message, noUsage, startRun } from './frames.ts';
+import { createLogWriter } from './log-writer.ts';
+import { createRunPlaces } from './run-queue.ts';
+import { askAbort, findRun, insertRun, isRunning, type StoredRun } from './run-store.ts';
+import { createRunWork } from './run-work.ts';
+import { createRunTaker } from './take-runs.ts';
+import type { LogReaders } from './thread-log.ts';
 
 /** Characters of the first input that become the title of a thread. */
 const titleCharactersMax = 80;
 /** How long an abort waits for the run to end, in milliseconds. */
 const abortWaitMs = 1000;
 /** How often it looks into the store meanwhile, when another node writes the run. */
-const abortLookMs = 50;
+const abortLookMs = 20;
+/** How long agents that are told to stop may take when the process ends. */
+const stopWaitMs = 2000;
 const retryAfterSeconds = 5;
+
+/** The limits on runs (settings.md). */
+export type RunLimits = Pick<
+  Limits,
+  'runsPerUserMax' | 'runsPerAccountMax' | 'runsMax' | 'runsWaitingMax' | 'runLeaseMs' | 'runAttemptsMax'
+>;
 
 /** What runs need. `brand` stands for `platform` in `graphPath`. */
 export interface RunsDependencies {
@@ -36,37 +44,23 @@ export interface RunsDependencies {
   readonly log: { error(fields: object, message: string): void };
   readonly brand: string;
   readonly runAgent: RunAgent;
-  /** Runs at a time of one user, and in this process. */
-  readonly runsPerUserMax: number;
-  readonly runsMax: number;
+  readonly limits: RunLimits;
   /** Brings word from other nodes. */
   readonly changes: Changes;
   /** Tells when whoever asked may not ask any more. */
   readonly watches: PrincipalWatches;
   /** This process. */
   readonly nodeId: string;
+  /** Gets every line of the runs of this process, once it is durable. */
+  readonly readers: LogReaders;
 }
 
-/** A run that goes on in this process, or has just ended. */
-export interface Run {
-  readonly id: string;
-  readonly threadId: string;
-  /** The id of the user message that began it. */
-  readonly messageId: string;
-  /** The sort number of the user message that began it: everything below is history, and closed. */
-  readonly firstSort: number;
-  readonly log: ThreadLog;
-  /** Resolves when the run has ended and its end is kept; never rejects. */
-  readonly done: Promise<void>;
-  /** Aborts when the run is told to stop, by whomever; it then ends soon. */
-  readonly stopping: AbortSignal;
-}
-
-/** A user message that asks for a run. */
+/** Where a user message goes that asks for a run. */
 export interface StartRequest {
   readonly principal: Principal;
-  readonly agentId: number;
-  readonly deploymentId: number;
+  readonly agent: { readonly id: number; readonly name: string; readonly deploymentId: number };
+  /** The branch of the data model; null: the default one. */
+  readonly branch: string | null;
   /** A thread of this user and agent; null: a new one. */
   readonly threadId: string | null;
   readonly input: string;
@@ -77,63 +71,51 @@ export interface StartRequest {
 
 /** `repeated`: the message id began this run before, maybe with another text or in another thread. */
 export type Started =
-  | { readonly kind: 'started'; readonly run: Run; readonly history: readonly Frame[] }
+  | {
+      readonly kind: 'started';
+      readonly runId: string;
+      readonly threadId: string;
+      /** The sort number of the question: everything below is history, and closed. */
+      readonly firstSort: number;
+      /** The user's message. It is no line of the run's log: those begin with the agent's first word, at seq 1. */
+      readonly question: Message;
+      /** The thread before the question, in order. */
+      readonly history: readonly Message[];
+    }
   | { readonly kind: 'repeated'; readonly stored: StoredRun };
 
 /** The runs of this process. */
 export interface Runs {
   /**
    * Begins a run: thread, run and user message are kept when it resolves.
-   * @throws InlayError RUN_IN_PROGRESS, TOO_MANY_RUNS, NOT_READY (the process is stopping).
+   * @throws InlayError RUN_IN_PROGRESS, TOO_MANY_RUNS, NOT_FOUND (what it belongs to is deleted), NOT_READY (the process is stopping).
    */
   start(request: StartRequest): Promise<Started>;
-  /** Gives `read` the run that goes on in the thread, if any; no run begins in the thread before `read` has settled. */
-  whileNoneStarts<T>(threadId: string, read: (run: Run | undefined) => Promise<T>): Promise<T>;
-  /** Stops the run of the thread, if there is one, on whichever node; resolves when it has ended or a second has passed. */
+  /** Stops the run of the thread, if there is one, on whichever node; resolves when its end is durable or a second has passed. */
   abort(threadId: string): Promise<void>;
-  /** Stops all runs: others have taken this process for gone and closed them. */
+  /** Carries on what nodes that are gone have left, as far as there is room; gives how many runs. To be called again and again. */
+  carryOn(): Promise<number>;
+  /** Leaves all runs to others, silently: this process was taken for gone. */
   interrupt(): void;
-  /** Begins no more runs, gives those that go on `drainMs` to end, stops the rest, and waits until their end is kept. */
+  /**
+   * Begins no more runs, gives those that go on `drainMs` to end, then leaves the rest to other nodes: their streams end without a
+   * usage line. Resolves when nothing is written any more.
+   */
   close(drainMs: number): Promise<void>;
-}
-
-interface ActiveRun extends Run {
-  readonly stop: AbortController;
 }
 
 /** Makes the runs of a process; none is going on. */
 export function createRuns(dependencies: RunsDependencies): Runs {
-  const { db, clock, brand, runsPerUserMax, runsMax, changes, watches, nodeId } = dependencies;
-  const exclusively = createLocks();
-  const active = new Map<string, ActiveRun>();
-  /** Places taken, by user; taken before the store is asked, so that parallel calls cannot pass the cap. */
-  const places = new Map<number, number>();
-  let placesTaken = 0;
+  const { db, clock, log, brand, runAgent, limits, changes, watches, nodeId, readers } = dependencies;
+  const { runsPerUserMax, runsPerAccountMax, runsMax, runsWaitingMax, runLeaseMs, runAttemptsMax } = limits;
+  const writer = createLogWriter({ db, clock, log, nodeId, readers, leaseMs: runLeaseMs });
+  const places = createRunPlaces(runsMax, runsWaitingMax);
+  const work = createRunWork({ log, runAgent, watches, writer, places });
+  const taker = createRunTaker({ db, clock, log, brand, nodeId, runAttemptsMax, leaseMs: runLeaseMs, work, places });
+  /** Runs that are being begun, by user: counted before the store is asked, so that parallel calls cannot pass the cap. */
+  const beginning = new Map<string, number>();
   let isClosing = false;
-  /** Why no run may go on, once that is so. */
-  let stopped: InlayError | null = null;
-  const idle = Promise.withResolvers<void>();
   let lastMessageMs = 0;
-
-  function takePlace(userId: number): void {
-    if (isClosing) throw new InlayError('NOT_READY', 'The server is stopping.', { retryAfterSeconds });
-    const own = places.get(userId) ?? 0;
-    if (own >= runsPerUserMax || placesTaken >= runsMax) {
-      throw new InlayError('TOO_MANY_RUNS', 'Too many answers are being written at this moment.', {
-        retryAfterSeconds,
-      });
-    }
-    places.set(userId, own + 1);
-    placesTaken += 1;
-  }
-
-  function givePlaceBack(userId: number): void {
-    const own = (places.get(userId) ?? 1) - 1;
-    if (own === 0) places.delete(userId);
-    else places.set(userId, own);
-    placesTaken -= 1;
-    if (isClosing && placesTaken === 0) idle.resolve();
-  }
 
   /** An id that this process has not given before: the clock's milliseconds, or the next that are free. */
   function nextMessageId(): string {
@@ -141,135 +123,94 @@ export function createRuns(dependencies: RunsDependencies): Runs {
     return `${lastMessageMs}-message`;
   }
 
-  async function begin(request: StartRequest, history: readonly Message[]): Promise<Started> {
-    const { principal, agentId, threadId, input } = request;
-    const { accountId, userId, scopeId } = principal;
-    const owner: ThreadOwner = { accountId, userId, scopeId, agentId };
+  function isFull(userId: number): boolean {
+    const own = [...beginning.values()].filter((of) => of === userId).length;
+    return own + work.countOf(userId) >= runsPerUserMax || places.room - beginning.size <= 0;
+  }
+
+  async function begin(request: StartRequest, runId: string): Promise<Started> {
+    const { principal, branch, threadId, input, requestId } = request;
+    const { id, name, deploymentId } = request.agent;
+    const agent = { id, name, deploymentId };
     const title = [...input].slice(0, titleCharactersMax).join('');
     while (true) {
       const messageId = request.messageId ?? nextMessageId();
-      const inserted = await insertRun(db, { nodeId, owner, threadId, messageId, input, title }, clock());
+      const startedAt = clock();
+      const run = { nodeId, runId, principal, agent, branch, threadId, messageId, input, title, requestId };
+      const inserted = await insertRun(db, run, { runsPerUserMax, runsPerAccountMax }, startedAt);
       if (inserted.kind === 'inserted') {
-        const run = launch(request, { id: inserted.runId, threadId: inserted.threadId }, history, inserted.message);
-        return { kind: 'started', run, history: history.map(messageFrame) };
+        const { message: question, history } = inserted;
+        const firstSort = question.sort;
+        const left = { seq: 0, state: startRun(brand, firstSort + 1), resume: null, usage: noUsage };
+        const ids = { id: runId, threadId: inserted.threadId, attempts: 1 };
+        work.launch({ ...ids, principal, agent, branch, requestId, startedAt, history, question, left, cause: null });
+        return { kind: 'started', runId, threadId: inserted.threadId, firstSort, question, history };
       }
-      const stored = await findRun(db, owner, messageId);
-      if (stored === undefined) throw runInProgress();
-      if (request.messageId !== undefined) return { kind: 'repeated', stored };
+      const repeated = await refuse(request, messageId, inserted.kind === 'full');
+      if (repeated !== null) return repeated;
     }
   }
 
-  /** From here on the run belongs to nobody but itself. */
-  function launch(
-    request: StartRequest,
-    ids: { id: string; threadId: string },
-    history: readonly Message[],
-    question: Message,
-  ): Run {
-    const { principal, deploymentId, requestId } = request;
-    const log = createThreadLog();
-    log.append(messageFrame(question));
-    const stop = new AbortController();
-    const { messages, resultIds } = toConversation(history);
-    const asked: ConversationMessage = { role: 'user', content: question.content };
-    const watch = watches.watch(principal);
-    watch.signal.addEventListener('abort', () => stop.abort(watch.signal.reason), { once: true });
-    const onLost = (reason: InlayError): void => stop.abort(reason);
-    const onEnd = (): void => {
-      watch[Symbol.dispose]();
-      active.delete(ids.threadId);
-      givePlaceBack(principal.userId);
-    };
-    const agentInput = {
-      messages: [...messages, asked],
-      resultIds,
-      principal,
-      deploymentId,
-      requestId,
-      signal: stop.signal,
-    };
-    const done = writeRun(
-      dependencies,
-      { ...ids, log, state: startRun(brand, question.sort + 1), onEnd, onLost },
-      agentInput,
-    );
-    const run: ActiveRun = {
-      ...ids,
-      messageId: question.id,
-      firstSort: question.sort,
-      log,
-      done,
-      stop,
-      stopping: stop.signal,
-    };
-    active.set(ids.threadId, run);
-    if (stopped !== null) stop.abort(stopped);
-    return run;
-  }
-
-  async function startInThread(request: StartRequest): Promise<Started> {
-    const { principal, agentId, threadId, messageId } = request;
-    if (messageId !== undefined) {
-      const stored = await findRun(db, { userId: principal.userId, agentId }, messageId);
-      if (stored !== undefined) return { kind: 'repeated', stored };
-    }
-    if (threadId !== null && active.has(threadId)) throw runInProgress();
-    takePlace(principal.userId);
-    let isLaunched = false;
-    try {
-      const history = threadId === null ? [] : await readMessages(db, threadId);
-      const started = await begin(request, history);
-      isLaunched = started.kind === 'started';
-      return started;
-    } finally {
-      if (!isLaunched) givePlaceBack(principal.userId);
-    }
+  /** Why a run was not begun: the one that the message began before; null when another message id is to be tried. */
+  async function refuse(request: StartRequest, messageId: string, hasNoRoom: boolean): Promise<Started | null> {
+    const { principal, agent, threadId } = request;
+    const stored = await findRun(db, { userId: principal.userId, agentId: agent.id }, messageId);
+    if (stored !== undefined) return request.messageId === undefined ? null : { kind: 'repeated', stored };
+    if (!hasNoRoom || (threadId !== null && (await isRunning(db, threadId)))) throw runInProgress();
+    throw new InlayError('TOO_MANY_RUNS', 'Too many answers are being written at this moment.', { retryAfterSeconds });
   }
 
   const subscription = changes.subscribe((news) => {
-    if (news.kind === 'run-abort') active.get(news.id)?.stop.abort(stoppedByUser());
+    if (news.kind === 'run-abort') work.inThread(news.id)?.stop(stoppedByUser());
   });
 
-  /** Tells the other nodes, and looks whether the one that writes the run has ended it. */
-  async function abortElsewhere(threadId: string): Promise<void> {
-    if (!(await isRunning(db, threadId))) return;
-    await publish(db, { kind: 'run-abort', id: threadId });
-    const deadlineMs = performance.now() + abortWaitMs;
-    do await pause(abortLookMs);
-    while (performance.now() < deadlineMs && (await isRunning(db, threadId)));
-  }
-
   return {
-    start(request) {
-      const { principal, agentId, threadId, messageId } = request;
-      const inThread = (): Promise<Started> =>
-        threadId === null ? startInThread(request) : exclusively(threadId, () => startInThread(request));
-      // The same message sent twice at once: the second waits until the first has begun its run, then joins it.
-      return messageId === undefined
-        ? inThread()
-        : exclusively(JSON.stringify([principal.userId, agentId, messageId]), inThread);
+    async start(request) {
+      if (isClosing) throw new InlayError('NOT_READY', 'The server is stopping.', { retryAfterSeconds });
+      const { userId } = request.principal;
+      if (isFull(userId)) {
+        const repeated = await refuse(request, request.messageId ?? '', true);
+        if (repeated !== null) return repeated;
+      }
+      const runId = randomUUID();
+      beginning.set(runId, userId);
+      try {
+        return await begin(request, runId);
+      } finally {
+        beginning.delete(runId);
+        work.settle();
+      }
     },
-
-    whileNoneStarts: (threadId, read) => exclusively(threadId, () => read(active.get(threadId))),
 
     async abort(threadId) {
-      const run = await exclusively(threadId, async () => active.get(threadId));
-      if (run === undefined) return abortElsewhere(threadId);
-      run.stop.abort(stoppedByUser());
-      await withinMs(run.done, abortWaitMs);
+      const run = work.inThread(threadId);
+      if (run !== undefined) {
+        run.stop(stoppedByUser());
+        await withinMs(run.done, abortWaitMs);
+        return;
+      }
+      if (!(await askAbort(db, threadId, clock()))) return;
+      const deadlineMs = performance.now() + abortWaitMs;
+      do await pause(abortLookMs);
+      while (performance.now() < deadlineMs && (await isRunning(db, threadId)));
     },
 
+    carryOn: async () => (isClosing ? 0 : await taker.take([...beginning.keys()])),
+
     interrupt() {
-      for (const { stop } of active.values()) stop.abort(new InlayError(interrupted.code, interrupted.message));
+      work.leave(false);
     },
 
     async close(drainMs) {
       isClosing = true;
-      if (placesTaken === 0) idle.resolve();
-      await withinMs(idle.promise, drainMs);
-      stopped = new InlayError(interrupted.code, interrupted.message);
-      for (const { stop } of active.values()) stop.abort(stopped);
-      await idle.promise;
+      const whenQuiet = (): Promise<void> => work.whenIdle(() => beginning.size === 0 && !taker.isTaking);
+      await withinMs(whenQuiet(), drainMs);
+      const isAnyLeft = work.leave(true) > 0 || beginning.size > 0 || taker.isTaking;
+      await withinMs(whenQuiet(), stopWaitMs);
+      await writer.idle();
+      if (isAnyLeft) {
+        await handOnRuns(db, nodeId).catch((err: unknown) => log.error({ err }, 'runs could not be handed on'));
+      }
       subscription[Symbol.dispose]();
     },
   };

@@ -4,25 +4,30 @@ import type { Kysely } from 'kysely';
 import { InlayError } from '../errors.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Principal } from '../users/principal.ts';
+import { endFrames, readEnding } from './ended-run.ts';
 import type { Agent } from './find-agent.ts';
-import { followRun, type Reader } from './follow-run.ts';
-import { abortedFrame, cutoffFrame, errorFrame, joinRun, messageFrame, toHistory, usageFrame } from './frames.ts';
-import { findRun, type StoredRun } from './run-store.ts';
-import type { Run, Runs } from './runs.ts';
-import { findThread, insertThread, isThreadOf, readMessages, type ThreadOwner } from './thread-store.ts';
-import { noUsage } from './write-run.ts';
+import { followRun, type Reader, toLine } from './follow-run.ts';
+import { cutoffFrame, messageFrame } from './frames.ts';
+import { historyOf, type RunningRun, readThread, type ThreadSnapshot } from './read-thread.ts';
+import type { StoredRun } from './run-store.ts';
+import type { RunTails } from './run-tails.ts';
+import type { Runs, Started } from './runs.ts';
+import { findThread, insertThread, isThreadOf } from './thread-store.ts';
 
 /** What the chat needs. */
 export interface ChatDependencies {
   readonly db: Kysely<Schema>;
   readonly clock: () => Date;
   readonly runs: Runs;
+  readonly tails: RunTails;
 }
 
 /** A chat call, parsed and authorised. */
 export interface ChatCall {
   readonly principal: Principal;
   readonly agent: Agent;
+  /** The branch of the data model; null: the default one. */
+  readonly branch: string | null;
   readonly request: Pick<ChatRequest, 'input' | 'chatId' | 'messageId'>;
   readonly requestId: string;
   /** Who reads: reading ends when the client is gone, or may not read any more; the run goes on. */
@@ -30,37 +35,25 @@ export interface ChatCall {
 }
 
 /**
- * Decides everything that can be refused, begins a run where there is an input, and gives the lines to send.
+ * Decides everything that can be refused, begins a run where there is an input, and gives the lines to send, each with its `\n`.
  * @throws InlayError NOT_FOUND (thread), MESSAGE_ID_REUSED, and what {@link Runs} `start` throws.
  */
-export async function openChatStream(dependencies: ChatDependencies, call: ChatCall): Promise<AsyncIterable<Frame>> {
+export async function openChatStream(dependencies: ChatDependencies, call: ChatCall): Promise<AsyncIterable<string>> {
   const { db, runs, clock } = dependencies;
-  const { principal, agent, request, requestId, reader } = call;
+  const { principal, agent, branch, request, requestId } = call;
   const { chatId, input, messageId } = request;
-  const { userId, scopeId } = principal;
-  const owner = { accountId: agent.accountId, userId, scopeId, agentId: agent.id };
+  const { accountId, userId, scopeId } = principal;
 
   const threadId = chatId === undefined ? null : await requireOwnThread(db, agent, principal, chatId);
   if (input === undefined) {
-    if (threadId !== null) return readThread(dependencies, threadId, reader);
-    return toLines([cutoffFrame(await insertThread(db, owner, '', clock()), false)]);
+    if (threadId !== null) return joinThread(dependencies, call, threadId);
+    const id = await insertThread(db, { accountId, userId, scopeId, agentId: agent.id }, '', clock());
+    return toLines([cutoffFrame(id, false)]);
   }
-  const started = await runs.start({
-    principal,
-    agentId: agent.id,
-    deploymentId: agent.deploymentId,
-    threadId,
-    input,
-    messageId,
-    requestId,
-  });
-  if (started.kind === 'repeated') {
-    requireSameMessage(started.stored, input, threadId, scopeId);
-    return repeatRun(dependencies, owner, started.stored, reader);
-  }
-  const { run, history } = started;
-  const { head, from } = joinRun(run.threadId, history, run.log.frames, 0);
-  return toLines(head, followRun(run, from, reader));
+  const started = await runs.start({ principal, agent, branch, threadId, input, messageId, requestId });
+  if (started.kind === 'started') return readNewRun(dependencies, call, started);
+  requireSameMessage(started.stored, input, threadId, scopeId);
+  return repeatRun(dependencies, call, started.stored);
 }
 
 /**
@@ -87,58 +80,72 @@ function requireSameMessage(stored: StoredRun, input: string, threadId: string |
   }
 }
 
-/** The thread as it is; where a run goes on, the stream follows it to its end. */
-async function readThread(
-  { db, runs }: ChatDependencies,
-  chatId: string,
-  reader: Reader,
-): Promise<AsyncIterable<Frame>> {
-  return runs.whileNoneStarts(chatId, async (run) => {
-    if (run !== undefined) return joinLiveRun(db, run, reader);
-    const messages = await readMessages(db, chatId);
-    return toLines([...messages.map(messageFrame), cutoffFrame(chatId, false)]);
-  });
+/** A run that this process has just begun, from its first line on. */
+function readNewRun(
+  dependencies: ChatDependencies,
+  { reader }: ChatCall,
+  { runId, threadId, question, history }: Extract<Started, { kind: 'started' }>,
+): AsyncIterable<string> {
+  const reading = { runId, from: 0, open: [], sort: question.sort, endsWithReader: true };
+  const live = followRun(dependencies, reading, reader);
+  return toLines([...history.map(messageFrame), cutoffFrame(threadId, true), messageFrame(question)], live);
 }
 
-/** A run from where it stands now; its lines stay in memory for this reader even when it ends meanwhile. */
-async function joinLiveRun(db: Kysely<Schema>, run: Run, reader: Reader): Promise<AsyncIterable<Frame>> {
-  const { threadId, firstSort, log } = run;
-  const before = await readMessages(db, threadId, { before: firstSort });
-  const { head, from } = joinRun(threadId, before.map(messageFrame), log.frames, log.frames.length);
-  return toLines(head, followRun(run, from, reader));
+/** The thread as it is; where a run goes on, the stream follows it to its end. */
+async function joinThread(
+  dependencies: ChatDependencies,
+  call: ChatCall,
+  threadId: string,
+): Promise<AsyncIterable<string>> {
+  const thread = await readThread(dependencies.db, threadId);
+  if (thread.running !== null) return joinRun(dependencies, call, threadId, thread, thread.running);
+  return toLines([...historyOf(thread), cutoffFrame(threadId, false)]);
+}
+
+function joinRun(
+  dependencies: ChatDependencies,
+  { principal: { sessionId, apiKeyId }, reader }: ChatCall,
+  threadId: string,
+  thread: ThreadSnapshot,
+  run: RunningRun,
+): AsyncIterable<string> {
+  const history = historyOf(thread);
+  const live = followRun(
+    dependencies,
+    {
+      runId: run.id,
+      from: run.upTo,
+      open: run.open.filter(({ isInProcess }) => isInProcess === true),
+      sort: history.at(-1)?.sort ?? 0,
+      endsWithReader: run.sessionId === sessionId && run.apiKeyId === apiKeyId,
+    },
+    reader,
+  );
+  return toLines([...history, cutoffFrame(threadId, true)], live);
 }
 
 /** The run that a repeated message began: joined where it goes on, else replayed from the store after all other messages. */
 async function repeatRun(
-  { db, runs }: ChatDependencies,
-  owner: ThreadOwner,
-  { messageId, threadId }: StoredRun,
-  reader: Reader,
-): Promise<AsyncIterable<Frame>> {
-  return runs.whileNoneStarts(threadId, async (run) => {
-    if (run?.messageId === messageId) return joinLiveRun(db, run, reader);
-    // Read anew: it may have ended since it was found.
-    const stored = await findRun(db, owner, messageId);
-    if (stored === undefined) throw new InlayError('NOT_FOUND', 'Chat thread not found.');
-    const others = await readMessages(db, threadId, { exceptRunId: stored.id, ...(run && { before: run.firstSort }) });
-    const lines = [
-      ...others.map(messageFrame),
-      ...(run === undefined ? [] : toHistory(run.log.frames)),
-      cutoffFrame(threadId, true),
-      ...stored.messages.map(messageFrame),
-    ];
-    return toLines([...lines, ...endFrames(stored, Math.max(...lines.map(({ sort }) => sort)) + 1)]);
-  });
+  dependencies: ChatDependencies,
+  call: ChatCall,
+  { id, threadId }: StoredRun,
+): Promise<AsyncIterable<string>> {
+  const { db } = dependencies;
+  const thread = await readThread(db, threadId);
+  const { running, messages } = thread;
+  if (running?.id === id) return joinRun(dependencies, call, threadId, thread, running);
+  const ending = await readEnding(db, id);
+  if (ending === undefined) throw new InlayError('NOT_FOUND', 'Chat thread not found.');
+  const own = messages.filter(({ runId }) => runId === id);
+  const lines = [
+    ...historyOf({ running, messages: messages.filter(({ runId }) => runId !== id) }),
+    cutoffFrame(threadId, true),
+    ...own.map(messageFrame),
+  ];
+  return toLines([...lines, ...endFrames(ending, Math.max(...lines.map(({ sort }) => sort)) + 1)]);
 }
 
-/** The control lines that ended a run. */
-function endFrames({ state, error, usage }: StoredRun, sort: number): Frame[] {
-  if (state === 'aborted') return [abortedFrame(sort), usageFrame(usage ?? noUsage, sort + 1)];
-  if (error !== null) return [errorFrame(error, sort), usageFrame(usage ?? noUsage, sort + 1)];
-  return [usageFrame(usage ?? noUsage, sort)];
-}
-
-async function* toLines(head: readonly Frame[], live?: AsyncIterable<Frame>): AsyncGenerator<Frame> {
-  yield* head;
+async function* toLines(head: readonly Frame[], live?: AsyncIterable<string>): AsyncGenerator<string> {
+  for (const frame of head) yield toLine(frame);
   if (live !== undefined) yield* live;
 }

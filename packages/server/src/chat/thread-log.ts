@@ -1,62 +1,31 @@
-/** The lines of one run, in memory while it goes on: appended once, read by any number of readers at their own pace. */
-import type { Frame } from '@inlay/contract/chat.ts';
+/**
+ * The lines of a run between who writes them and who reads them. The log in the store (`run_log`) is the truth: nothing reaches a
+ * reader before it is durable there.
+ */
 
-/** An append-only log. The writer never waits for a reader, and a reader costs no more than its cursor. */
-export interface ThreadLog {
-  /** Everything so far; grows in place. */
-  readonly frames: readonly Frame[];
-  /** Whether nothing follows. */
-  readonly isEnded: boolean;
-  append(frame: Frame): void;
-  /** Nothing follows; readers that have read everything end. */
-  end(): void;
-  /** The lines from index `from` on, as they come, until the end of the log or until `signal` says that the reader is gone. */
-  follow(from: number, signal: AbortSignal): AsyncGenerator<Frame, void, undefined>;
+/** A line of a run that is durable. */
+export interface LogLine {
+  /** Its place in the run's log, from 1 up. Steps of the agent take places too: the lines alone may have gaps. */
+  readonly seq: number;
+  /** The sort number of its message. */
+  readonly sort: number;
+  /** A whole line of NDJSON, with its `\n`. */
+  readonly text: string;
+  /** Of a frame that is never history. */
+  readonly isControl: boolean;
+  /** The usage: the run has ended, and nothing follows. */
+  readonly isLast: boolean;
 }
 
-/** Makes an empty log. */
-export function createThreadLog(): ThreadLog {
-  const frames: Frame[] = [];
-  let isEnded = false;
-  // One promise for all who wait; replaced when it has woken them.
-  let news = Promise.withResolvers<void>();
-
-  const wake = (): void => {
-    const woken = news;
-    news = Promise.withResolvers<void>();
-    woken.resolve();
-  };
-
-  return {
-    frames,
-    get isEnded() {
-      return isEnded;
-    },
-    append(frame) {
-      if (isEnded) throw new Error('the log has ended');
-      frames.push(frame);
-      wake();
-    },
-    end() {
-      isEnded = true;
-      wake();
-    },
-    async *follow(from, signal) {
-      let cursor = from;
-      // A reader that waits hears of nothing but news, so its going counts as news; the others just look again.
-      signal.addEventListener('abort', wake, { once: true });
-      try {
-        while (!signal.aborted) {
-          const frame = frames[cursor];
-          if (frame !== undefined) {
-            cursor += 1;
-            yield frame;
-          } else if (isEnded) return;
-          else await news.promise;
-        }
-      } finally {
-        signal.removeEventListener('abort', wake);
-      }
-    },
-  };
+/** Where lines go that have become durable. No function may throw. */
+export interface LogReaders {
+  /** From now on this node writes the run: the lines with a higher `seq` than this come by `push`, all of them. */
+  begin(runId: string, seq: number): void;
+  /** The next lines of a run that has begun here, in order. */
+  push(runId: string, lines: readonly LogLine[]): void;
+  /**
+   * This node writes the run no more: its last line is out, or another node carries it on, or it is gone from the store. In the
+   * latter two cases no last line was pushed, and what follows is to be found in the store.
+   */
+  end(runId: string): void;
 }

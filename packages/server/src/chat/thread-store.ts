@@ -80,20 +80,24 @@ export async function orGone<T>(statement: () => Promise<T>): Promise<T> {
   }
 }
 
-/** All messages of a thread in order; with `before`, those of a lower sort number only; without those of `exceptRunId`. */
-export async function readMessages(
-  db: Db,
-  threadId: string,
-  { before, exceptRunId }: { readonly before?: number; readonly exceptRunId?: string } = {},
-): Promise<Message[]> {
-  let query = db.selectFrom('messages').select(messageColumns).where('thread_id', '=', threadId).orderBy('sort');
-  if (before !== undefined) query = query.where('sort', '<', before);
-  if (exceptRunId !== undefined) query = query.where('run_id', '!=', exceptRunId);
+/** All messages of a thread in order. */
+export async function readMessages(db: Db, threadId: string): Promise<Message[]> {
+  const query = db.selectFrom('messages').select(messageColumns).where('thread_id', '=', threadId).orderBy('sort');
   return (await query.execute()).map(toMessage);
 }
 
 /** What {@link toMessage} reads of a row. */
-export const messageColumns = ['id', 'role', 'content', 'sort', 'graph_path', 'tool_call', 'is_in_process'] as const;
+export const messageColumns = [
+  'id',
+  'role',
+  'content',
+  'sort',
+  'graph_path',
+  'tool_call',
+  'thinking',
+  'model_text',
+  'is_in_process',
+] as const;
 
 /** The message that a row holds. */
 export function toMessage(row: Pick<Selectable<Schema['messages']>, (typeof messageColumns)[number]>): Message {
@@ -104,6 +108,8 @@ export function toMessage(row: Pick<Selectable<Schema['messages']>, (typeof mess
     content,
     graphPath: row.graph_path,
     toolCall: row.tool_call,
+    thinking: row.thinking,
+    modelText: row.model_text,
     isInProcess: row.is_in_process,
     sort,
   };

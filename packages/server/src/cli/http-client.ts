@@ -53,7 +53,8 @@ export async function callOperation(
   throw new ConfigError(errorLines(url, reply.status, json));
 }
 
-function errorLines(url: string, status: number, json: unknown): readonly string[] {
+/** What an error reply says, as lines for people: the code first. */
+export function errorLines(url: string, status: number, json: unknown): readonly string[] {
   const error = errorBodySchema.safeParse(json).data;
   if (error === undefined) return [`${url} answered with status ${status}, and not as an Inlay server does.`];
   const issues = (error.issues ?? []).map(({ path, message }) => `  ${path === '' ? '(all)' : path}: ${message}`);

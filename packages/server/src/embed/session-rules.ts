@@ -163,8 +163,7 @@ const defaultEmbedTenantName = 'default';
 /**
  * Reads a generate-session call that {@link checkFields} let pass.
  * @throws InlayError INVALID_REQUEST unless there is exactly one id; DUPLICATE_NAME; ATTRIBUTE_TYPE_MISMATCH or the code of a
- * limit for a default that is no value of its type; FIELD_NOT_SUPPORTED for a timezone, BRANCH_NOT_FOUND for a branch that
- * this version does not have.
+ * limit for a default that is no value of its type; FIELD_NOT_SUPPORTED for a timezone that this version does not have.
  */
 export function sessionCallOf(request: GenerateSessionRequest, callSettings: CallSettings): SessionCall {
   const { deploymentId, creatorMode, embedTenantName, groupDefinitions, userAttributeDefinitions } = request;
@@ -176,7 +175,7 @@ export function sessionCallOf(request: GenerateSessionRequest, callSettings: Cal
     userAttributeDefinitions: userAttributeDefinitions?.map(({ name }) => name),
   });
   checkDefaults(userAttributeDefinitions ?? [], callSettings);
-  checkSettings(request.settings ?? {});
+  requireUtc(request.settings?.timezone, 'settings.timezone');
   return {
     deploymentId,
     user,
@@ -271,17 +270,6 @@ function checkDefaults(definitions: Definitions['attributes'], { shapes }: CallS
     throw new InlayError(agreedCode(codes) ?? 'INVALID_REQUEST', 'A default does not fit the type of its attribute', {
       issues,
     });
-  }
-}
-
-/**
- * Refuses what would be passed over: timezones but UTC, and branches, of which a data model has one.
- * @throws InlayError FIELD_NOT_SUPPORTED or BRANCH_NOT_FOUND.
- */
-function checkSettings({ timezone, branchName }: EmbedSessionSettings): void {
-  requireUtc(timezone, 'settings.timezone');
-  if (branchName !== undefined && branchName !== 'main') {
-    throw new InlayError('BRANCH_NOT_FOUND', 'The data model has no such branch.');
   }
 }
 

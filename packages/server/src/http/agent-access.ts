@@ -6,19 +6,33 @@ import { type Agent, findAgent } from '../chat/find-agent.ts';
 import type { Schema } from '../store/schema.ts';
 import { type Caller, requireCaller, requireDeploymentAccess } from './authenticate.ts';
 
-/** The two forms of every chat path; a region stands before it (chat-stream.md). */
-export const chatPaths = (end: string): readonly string[] => [
-  `/api/v1/public/:accountName/agents/:agentId/chat/${end}`,
-  `/:cloudRegion/api/v1/public/:accountName/agents/:agentId/chat/${end}`,
-];
-
 const paramsSchema = z.object({ accountName: z.string(), agentId: z.string() });
 const regionalParamsSchema = paramsSchema.extend({ cloudRegion: z.string() });
 const anyParamsSchema = paramsSchema.extend({ cloudRegion: z.string().optional() });
 
-/** The parameters of one of {@link chatPaths}. */
-export const chatParamsOf = (path: string): typeof paramsSchema =>
-  path.startsWith('/:cloudRegion/') ? regionalParamsSchema : paramsSchema;
+/** One of the forms of a chat path, and what its description begins with. */
+export interface ChatForm {
+  readonly path: string;
+  /** The parameters of every chat path; a route may add its own. */
+  readonly params: typeof paramsSchema;
+  readonly described: { readonly hide: boolean; readonly operationId: string; readonly tags: string[] };
+}
+
+/**
+ * Registers a route of an agent under both forms of its path: the second one has a region in front (chat-stream.md), and is not in
+ * the description.
+ * @param end what stands after `…/chat/`. @param register is called for each form.
+ */
+export function chatRoute(end: string, operationId: string, register: (form: ChatForm) => void): void {
+  const path = `/api/v1/public/:accountName/agents/:agentId/chat/${end}`;
+  const tags = ['chat'];
+  register({ path, params: paramsSchema, described: { hide: false, operationId, tags } });
+  register({
+    path: `/:cloudRegion${path}`,
+    params: regionalParamsSchema,
+    described: { hide: true, operationId: `${operationId}InRegion`, tags },
+  });
+}
 
 /** A route's look at the agent of its path: the hook finds it, the handler asks for it. */
 export interface AgentAccess {

@@ -145,3 +145,10 @@ export function requireDeploymentAccess(caller: Caller, deploymentId: number): v
     throw new InlayError('FORBIDDEN', 'The API key may not use this deployment');
   }
 }
+
+/** @throws InlayError AI_NOT_ALLOWED for the token of a session whose settings do not allow the agent (http-api.md). */
+export function requireAiAllowed(caller: Caller): void {
+  if (caller.kind === 'embed-token' && caller.settings.allowAi === false) {
+    throw new InlayError('AI_NOT_ALLOWED', 'The settings of the session do not allow the agent.');
+  }
+}

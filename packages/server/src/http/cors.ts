@@ -14,6 +14,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Pages call the route, though it does not take an embed token in the header. */
     isForPages?: boolean;
+    /** Headers that pages send on this route besides those of every route. */
+    pageHeaders?: readonly string[];
   }
 }
 
@@ -29,6 +31,7 @@ const paramsSchema = z.object({ accountName: z.string().optional() }).catch({});
 interface RouteConfig {
   readonly credential?: CredentialRequirement;
   readonly isForPages?: boolean;
+  readonly pageHeaders?: readonly string[];
 }
 
 /**
@@ -46,6 +49,7 @@ export function answerPreflights(app: App, db: Kysely<Schema>): void {
     for (const one of [method].flat()) methods.add(one);
     if (known !== undefined) return;
     paths.set(url, methods);
+    const headers = [allowedHeaders, ...(config?.pageHeaders ?? [])].join(', ');
     app.options(url, { config: { credential: 'none' }, schema: { hide: true } }, async (request, reply) => {
       reply.header('vary', 'Origin');
       const origin = originOf(request);
@@ -53,7 +57,7 @@ export function answerPreflights(app: App, db: Kysely<Schema>): void {
         reply.headers({
           'access-control-allow-origin': origin,
           'access-control-allow-methods': [...methods].filter((one) => one !== 'HEAD').join(', '),
-          'access-control-allow-headers': allowedHeaders,
+          'access-control-allow-headers': headers,
           'access-control-max-age': maxAgeSeconds,
         });
       }

@@ -6,6 +6,8 @@ import { InlayError } from '../errors.ts';
 const stallMsMax = 120_000;
 /** How long the last lines may take to leave once the client may not read on. */
 const lastLinesMs = 400;
+/** Characters that are written at once at most, but for one longer line. */
+const writeCharactersMax = 65_536;
 
 /**
  * A signal that aborts when the client of `reply` goes away before the reply has ended. Its reason is an expected failure:
@@ -23,7 +25,7 @@ export function disconnectSignal(reply: FastifyReply): AbortSignal {
 
 /** How lines are sent. */
 export interface NdjsonOptions {
-  /** Turns a failure after the first line into the last line; without it the reply breaks off and the failure is thrown. */
+  /** Turns a failure after the first line into the last line; without it the reply breaks off, and a defect is thrown. */
   readonly errorLine?: (error: unknown) => object;
   /**
    * Aborts when the client may not read on. It is for the lines to end then, with what is to be said of it; a client that does not
@@ -35,19 +37,20 @@ export interface NdjsonOptions {
 }
 
 /**
- * Sends each of `lines` as one line of JSON and ends the reply. Nothing is sent before the first line is there, so that
- * a failure up to then is thrown and becomes a normal HTTP error. When the client goes away, `return()` of the iterator
- * is called at once; an async generator hears it only at its next `yield`, so one that may wait long must also watch
- * {@link disconnectSignal}. A client that takes nothing for `stallMs` is gone as well. Resolves when the reply has ended or the
- * lines have stopped.
+ * Sends each of `lines` as one line of JSON and ends the reply; a text is a line already, with its `\n`. Lines that are there at the
+ * same moment are written together, always whole. Nothing is sent before the first line is there, so that a failure up to then is
+ * thrown and becomes a normal HTTP error. When the client goes away, `return()` of the iterator is called at once; an async
+ * generator hears it only at its next `yield`, so one that may wait long must also watch {@link disconnectSignal}. A client that
+ * takes nothing for `stallMs` is gone as well. Resolves when the reply has ended or the lines have stopped.
  */
 export async function sendNdjson(
   reply: FastifyReply,
-  lines: AsyncIterable<object>,
+  lines: AsyncIterable<object | string>,
   { errorLine, ended, stallMs = stallMsMax }: NdjsonOptions = {},
 ): Promise<void> {
   const { raw } = reply;
   const iterator = lines[Symbol.asyncIterator]();
+  const writer = createWriter(raw);
   let isGone = raw.destroyed;
   const onClose = (): void => {
     isGone = true;
@@ -69,9 +72,11 @@ export async function sendNdjson(
       });
     }
     while (!isGone && step.done !== true) {
-      if (!raw.write(`${JSON.stringify(step.value)}\n`)) await drained(raw, stallMs, ended);
+      writer.add(toLine(step.value));
+      if (writer.isFull()) await drained(raw, stallMs, ended);
       step = await iterator.next();
     }
+    writer.flush();
   } catch (error) {
     if (isGone) {
       reply.hijack();
@@ -80,16 +85,43 @@ export async function sendNdjson(
       return;
     }
     if (!raw.headersSent) throw error;
+    writer.flush();
     if (errorLine === undefined) {
+      // Not ended: so that nobody takes it for all there is.
       raw.destroy();
-      throw error;
+      if (!(error instanceof InlayError)) throw error;
+      return;
     }
-    raw.write(`${JSON.stringify(errorLine(error))}\n`);
+    raw.write(toLine(errorLine(error)));
   } finally {
     raw.off('close', onClose);
   }
   raw.end();
   if (ended?.aborted === true) cutOff(raw);
+}
+
+const toLine = (line: object | string): string => (typeof line === 'string' ? line : `${JSON.stringify(line)}\n`);
+
+/** Gathers the lines of one turn of the event loop into one write. */
+function createWriter(raw: FastifyReply['raw']) {
+  let waiting = '';
+  let isFull = false;
+  const flush = (): void => {
+    if (waiting === '' || raw.destroyed) return;
+    isFull = !raw.write(waiting);
+    waiting = '';
+  };
+  return {
+    add(line: string): void {
+      // After everything that is ready at this moment, before anything else arrives.
+      if (waiting === '') process.nextTick(flush);
+      waiting += line;
+      if (waiting.length >= writeCharactersMax) flush();
+    },
+    /** Whether to wait until the client has taken what was written. */
+    isFull: (): boolean => isFull && raw.writableNeedDrain,
+    flush,
+  };
 }
 
 /** Closes the connection unless the client takes at once what is still on its way. */

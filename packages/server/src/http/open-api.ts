@@ -2,6 +2,7 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import { abortRequestSchema, frameSchema } from '@inlay/contract/chat.ts';
 import { errorBodySchema } from '@inlay/contract/error.ts';
+import { mcpMessageSchema } from '@inlay/contract/mcp.ts';
 import type { Shapes } from '@inlay/contract/shapes.ts';
 import { jsonSchema } from '@inlay/contract/user.ts';
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
@@ -18,6 +19,7 @@ export function openApiSettings(publicUrl: string | undefined, shapes: Shapes): 
   schemaRegistry.add(shapes.chat.chatRequest, { id: 'ChatRequest' });
   schemaRegistry.add(abortRequestSchema, { id: 'AbortRequest' });
   schemaRegistry.add(frameSchema, { id: 'Frame' });
+  schemaRegistry.add(mcpMessageSchema, { id: 'McpMessage' });
   return {
     openapi: {
       openapi: '3.1.0',

@@ -71,17 +71,17 @@ export async function resolvePrincipal(
     throw new InlayError('SESSION_SETTINGS_REQUIRED', 'sessionSettings are required with an API key');
   }
   const { accountId } = caller;
-  return withPathPrefix(async () => {
-    const parsed = parseSettings(shapes, sessionSettings);
-    const settings = userOfSessionSettings(parsed, config.ephemeralTtlSecondsDefault);
-    const call = { accountId, scope: tenantWide, definitions: null, settings, limits: config };
-    const now = clock();
-    if (beforeWriting !== undefined) await beforeWriting(await findUser(db, call, now));
-    const refusal = rateLimits.count(namedUser(accountId, settings), caller.account.limits);
-    if (refusal !== null) throw refusal;
-    const userId = await resolveUser(db, call, now);
-    return userOfKey(caller, userId, parsed);
+  const { parsed, settings } = await withPathPrefix(async () => {
+    const checked = parseSettings(shapes, sessionSettings);
+    return { parsed: checked, settings: userOfSessionSettings(checked, config.ephemeralTtlSecondsDefault) };
   });
+  const call = { accountId, scope: tenantWide, definitions: null, settings, limits: config };
+  const now = clock();
+  if (beforeWriting !== undefined) await beforeWriting(await findUser(db, call, now));
+  const refusal = rateLimits.count(namedUser(accountId, settings), caller.account.limits);
+  if (refusal !== null) throw refusal;
+  const userId = await withPathPrefix(() => resolveUser(db, call, now));
+  return userOfKey(caller, userId, parsed);
 }
 
 /**

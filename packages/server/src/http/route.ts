@@ -24,6 +24,7 @@ const errorMeanings = {
   401: 'The credential is missing, malformed, unknown, expired or revoked.',
   403: 'The credential is valid, but not allowed to do this.',
   404: 'No such path, or what the request names does not exist for this credential.',
+  405: 'The path does not have this method.',
   409: 'In conflict with what is going on.',
   413: 'The body is larger than allowed.',
   415: 'The body is not application/json.',

@@ -14,7 +14,9 @@ import { sessionRoutes } from './routes/admin/sessions.ts';
 import { userAttributeRoutes } from './routes/admin/user-attributes.ts';
 import { abortChatRoute } from './routes/chat/abort-chat.ts';
 import { streamChatRoute } from './routes/chat/stream-chat.ts';
+import { threadRoutes } from './routes/chat/threads.ts';
 import { cubeSqlRoute } from './routes/data/cubesql.ts';
+import { mcpRoute } from './routes/data/mcp.ts';
 import { generateSessionRoute } from './routes/embed/generate-session.ts';
 import { revokeSessionRoute } from './routes/embed/revoke-session.ts';
 import { sessionTokenRoute } from './routes/embed/session-token.ts';
@@ -28,7 +30,9 @@ const routes: readonly ((app: App, context: Context) => void)[] = [
   revokeSessionRoute,
   streamChatRoute,
   abortChatRoute,
+  threadRoutes,
   cubeSqlRoute,
+  mcpRoute,
   accountRoutes,
   apiKeyRoutes,
   deploymentRoutes,

@@ -239,11 +239,12 @@ async function applyDeployments(
   const written = await db
     .insertInto('deployments')
     .values(
-      account.deployments.map(({ id, name, model, warehouse }) => ({
+      account.deployments.map(({ id, name, model, agents = null, warehouse }) => ({
         id,
         account_id: accountId,
         name,
         model_folder: model,
+        agents_folder: agents,
         warehouse: JSON.stringify(warehouse),
       })),
     )
@@ -253,6 +254,7 @@ async function applyDeployments(
         .doUpdateSet((set) => ({
           name: set.ref('excluded.name'),
           model_folder: set.ref('excluded.model_folder'),
+          agents_folder: set.fn.coalesce('excluded.agents_folder', 'deployments.agents_folder'),
           warehouse: set.ref('excluded.warehouse'),
         }))
         .where('deployments.account_id', '=', accountId),

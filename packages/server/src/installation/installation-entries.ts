@@ -35,6 +35,7 @@ interface Row extends Named {
   readonly groups: readonly (Named & { readonly description: string | null })[];
   readonly deployments: readonly (Named & {
     readonly model_folder: string;
+    readonly agents_folder: string | null;
     readonly warehouse: WarehouseSettings;
   })[];
   readonly agents: readonly (Named & { readonly deployment_id: number })[];
@@ -58,7 +59,7 @@ export async function readEntries(db: Kysely<Schema>, accountName: string): Prom
           '[]'::jsonb)
         from groups where account_id = a.id and embed_tenant_id is null) as groups,
       (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'name', name, 'model_folder', model_folder,
-          'warehouse', warehouse) order by id), '[]'::jsonb)
+          'agents_folder', agents_folder, 'warehouse', warehouse) order by id), '[]'::jsonb)
         from deployments where account_id = a.id) as deployments,
       (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'name', name, 'deployment_id', deployment_id) order by id),
           '[]'::jsonb)
@@ -87,12 +88,18 @@ export async function readEntries(db: Kysely<Schema>, accountName: string): Prom
       ({ id, name, description }): Entry => ({ kind: 'group', key: name, id, name, fields: { description } }),
     ),
     ...row.deployments.map(
-      ({ id, name, model_folder, warehouse }): Entry => ({
+      ({ id, name, model_folder, agents_folder, warehouse }): Entry => ({
         kind: 'deployment',
         key: String(id),
         id,
         name,
-        fields: { name, model: model_folder, 'warehouse.type': warehouse.type, 'warehouse.folder': warehouse.folder },
+        fields: {
+          name,
+          model: model_folder,
+          agents: agents_folder,
+          'warehouse.type': warehouse.type,
+          'warehouse.folder': warehouse.folder,
+        },
       }),
     ),
     ...row.agents.map(

@@ -14,6 +14,7 @@ import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } fr
 import { z } from 'zod';
 import { ConfigError } from '../config.ts';
 import { reasonOf } from '../errors.ts';
+import { isInBareRepository } from '../query/model-source.ts';
 import { problemOfDefault } from '../users/default-value.ts';
 
 const fileBytesMax = 1_048_576;
@@ -51,6 +52,7 @@ function installationShape(user: UserShapes) {
         id: jsonIdSchema,
         name,
         model: pathSchema,
+        agents: pathSchema.optional(),
         warehouse: z.strictObject({ type: z.literal('duckdb'), folder: pathSchema }),
       }),
     ),
@@ -102,7 +104,11 @@ export async function readInstallation(
     for (const [number, deployment] of account.deployments.entries()) {
       const place = ['accounts', index, 'deployments', number] as const;
       const model = resolve(folder, deployment.model);
-      if (!(await isFolder(model))) problems.push({ place: [...place, 'model'], message: `no such folder: ${model}` });
+      const agents = deployment.agents === undefined ? undefined : resolve(folder, deployment.agents);
+      for (const [key, path] of [['model', model] as const, ['agents', agents] as const]) {
+        if (path === undefined || (await isSourceFolder(path))) continue;
+        problems.push({ place: [...place, key], message: `no such folder: ${path}` });
+      }
       const warehouseFolder = deployment.warehouse.folder.replace(/^\$\{dataDir\}(?=$|[/\\])/, () => dataFolder);
       if (warehouseFolder.includes('${')) {
         problems.push({
@@ -114,6 +120,7 @@ export async function readInstallation(
       deployments.push({
         ...deployment,
         model,
+        ...(agents === undefined ? {} : { agents }),
         warehouse: { type: 'duckdb', folder: resolve(folder, warehouseFolder) },
       });
     }
@@ -139,6 +146,12 @@ function toPlain(document: Document, file: string): unknown {
   } catch (cause) {
     throw new ConfigError([`${file}: ${reasonOf(cause)}`]);
   }
+}
+
+/** A folder on disk, or one in a bare repository. */
+async function isSourceFolder(path: string): Promise<boolean> {
+  if (await isFolder(path)) return true;
+  return isInBareRepository(path).catch(() => false);
 }
 
 async function isFolder(path: string): Promise<boolean> {

@@ -1,8 +1,5 @@
 /** Deployments ready to answer: data model loaded, warehouse open. Opened when first asked for, then kept. */
-import { glob, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { DataModel } from '@inlay/semantic/data-model.ts';
-import { loadDataModel } from '@inlay/semantic/load-data-model.ts';
 import type { Kysely, Selectable } from 'kysely';
 import { InlayError } from '../errors.ts';
 import type { Log } from '../log.ts';
@@ -10,34 +7,45 @@ import { type Changes, isHearing } from '../store/changes.ts';
 import type { Schema } from '../store/schema.ts';
 import { openDuckDb } from '../warehouse/duckdb.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { SourceFile } from './model-files.ts';
+import { createModelSource, type ModelSource, type ModelVersion } from './model-source.ts';
 import { createValueLists, type ValueLists } from './value-lists.ts';
 
-/** A deployment ready to answer. */
+/** A deployment ready to answer, with the data model of one branch. */
 export interface Deployment {
   readonly id: number;
   readonly accountId: number;
   readonly dataModel: DataModel;
+  /** The same for every branch. */
   readonly warehouse: Warehouse;
+  /** The same for every branch: a list is kept under the compiled query. */
   readonly valueLists: ValueLists;
   /** The branch that the data model is of; null: the default one. */
   readonly branch: string | null;
   /** The configuration of its agents: files below the folder for it, paths relative to that (`rules/fiscal-year.md`). */
-  readonly agentFiles: readonly { readonly path: string; readonly text: string }[];
+  readonly agentFiles: readonly SourceFile[];
 }
 
 /** The deployments of this process. */
 export interface Deployments extends AsyncDisposable {
   /**
-   * @throws InlayError NOT_FOUND when the account has no such deployment, DATA_MODEL_INVALID when its data model does not
-   * load (what is wrong is in the log), NOT_READY when its warehouse does not open
+   * @param branch null: the default one
+   * @throws InlayError NOT_FOUND when the account has no such deployment, BRANCH_NOT_FOUND, DATA_MODEL_INVALID when its data model
+   * does not load in that branch (what is wrong is in the log), NOT_READY when its warehouse does not open
    */
   get(accountId: number, deploymentId: number, branch: string | null): Promise<Deployment>;
+  /** The name of the default branch; the repository alone decides it (chat-stream.md). @throws InlayError NOT_FOUND */
+  defaultBranch(accountId: number, deploymentId: number): Promise<string>;
+  /** The branch of that name as `get` takes it: null when it is the default one. @throws InlayError NOT_FOUND, BRANCH_NOT_FOUND */
+  findBranch(accountId: number, deploymentId: number, name: string): Promise<string | null>;
   /** Resolves when every warehouse that was opened answers; rejects otherwise. */
   ping(): Promise<void>;
 }
 
 /** Threads of one DuckDB instance. */
 const duckDbThreads = 4;
+/** Branches of a deployment whose data models are kept, beside the default one: those that were asked for last. */
+const branchesMax = 16;
 
 /**
  * How long a warehouse that was replaced stays open for those who hold it still: more than the longest time that a query may
@@ -52,13 +60,23 @@ export interface DeploymentsDependencies {
   readonly changes: Pick<Changes, 'subscribe' | 'heardUntil'>;
 }
 
-/** Where a deployment's data model and data lie, as text: it differs when they lie elsewhere. */
-type Place = string;
+type Row = Pick<Selectable<Schema['deployments']>, 'model_folder' | 'agents_folder' | 'warehouse'>;
+
+/** A branch at a commit, or as it lies on disk. Null when the deployment was let go meanwhile. */
+interface Loaded {
+  readonly commit: string | null;
+  readonly deployment: Promise<Deployment | null>;
+}
 
 interface Opened {
   readonly accountId: number;
   readonly id: number;
-  readonly deployment: Promise<Deployment & { readonly place: Place }>;
+  readonly found: Promise<{ readonly row: Row; readonly source: ModelSource }>;
+  readonly valueLists: ValueLists;
+  /** Null until the first branch is loaded. */
+  warehouse: Promise<Warehouse> | null;
+  /** By branch; the one asked for last stands last. */
+  readonly loaded: Map<string | null, Loaded>;
 }
 
 /**
@@ -70,21 +88,87 @@ export function openDeployments({ db, log, changes }: DeploymentsDependencies): 
   const retired = new Map<Warehouse, NodeJS.Timeout>();
   const checks = new Set<Promise<void>>();
   const gone = new WeakSet<Opened>();
+  let isClosed = false;
 
-  const readRow = (accountId: number, id: number) =>
+  const readRow = (accountId: number, id: number): Promise<Row | undefined> =>
     db
       .selectFrom('deployments')
-      .select(['model_folder', 'warehouse'])
+      .select(['model_folder', 'agents_folder', 'warehouse'])
       .where('id', '=', id)
       .where('account_id', '=', accountId)
       .executeTakeFirst();
 
-  const open = async (accountId: number, id: number) => {
+  const find = async (accountId: number, id: number): Promise<Awaited<Opened['found']>> => {
     const row = await readRow(accountId, id);
-    if (row === undefined) throw notFound(id);
-    const dataModel = await readDataModel(row.model_folder, log);
-    const warehouse = await openDuckDb({ folder: row.warehouse.folder, threads: duckDbThreads });
-    return { id, accountId, dataModel, warehouse, valueLists: createValueLists(), branch: null, agentFiles: [], place: placeOf(row) };
+    if (row === undefined) throw new InlayError('NOT_FOUND', 'Deployment not found');
+    return { row, source: createModelSource(log, { model: row.model_folder, agents: row.agents_folder }) };
+  };
+
+  /** The entry of a deployment, made when there is none. By account, too: another account's is not even looked for. */
+  const entryOf = (accountId: number, id: number): Opened => {
+    const key = keyOf(accountId, id);
+    const known = opened.get(key);
+    if (known !== undefined) return known;
+    // Whoever was still loading must not open anything anew.
+    if (isClosed) throw new InlayError('NOT_READY', 'The server is stopping');
+    const found = find(accountId, id);
+    const added: Opened = { accountId, id, found, valueLists: createValueLists(), warehouse: null, loaded: new Map() };
+    opened.set(key, added);
+    // What failed is tried again at the next call.
+    found.catch(() => {
+      if (opened.get(key) === added) opened.delete(key);
+    });
+    return added;
+  };
+
+  /** The entry, looked at in the store first while nothing is heard of changes. */
+  const currentEntry = async (accountId: number, id: number): Promise<Opened> => {
+    const known = opened.get(keyOf(accountId, id));
+    if (known !== undefined && !isHearing(changes, performance.now())) await check(known, false);
+    return entryOf(accountId, id);
+  };
+
+  const openWarehouse = (entry: Opened, { warehouse }: Row): Promise<Warehouse> => {
+    if (entry.warehouse !== null) return entry.warehouse;
+    const opening = openDuckDb({ folder: warehouse.folder, threads: duckDbThreads });
+    entry.warehouse = opening;
+    opening.catch(() => {
+      if (entry.warehouse === opening) entry.warehouse = null;
+    });
+    return opening;
+  };
+
+  const load = async (entry: Opened, branch: string | null, version: ModelVersion): Promise<Deployment | null> => {
+    const { id, accountId, found, valueLists } = entry;
+    const { row } = await found;
+    const content = await version.read();
+    // Its warehouse would be closed by nobody.
+    if (gone.has(entry)) return null;
+    return { id, accountId, ...content, warehouse: await openWarehouse(entry, row), valueLists, branch };
+  };
+
+  /** The branch as it is now; null when the deployment was let go meanwhile. */
+  const deploymentOf = async (entry: Opened, branch: string | null): Promise<Deployment | null> => {
+    const { loaded } = entry;
+    const version = await (await entry.found).source.versionOf(branch);
+    const known = loaded.get(branch);
+    loaded.delete(branch);
+    const current =
+      known?.commit === version.commit ? known : { commit: version.commit, deployment: load(entry, branch, version) };
+    loaded.set(branch, current);
+    for (const oldest of loaded.keys()) {
+      if (loaded.size <= branchesMax + 1) break;
+      if (oldest !== null) loaded.delete(oldest);
+    }
+    try {
+      return await current.deployment;
+    } catch (error) {
+      // A commit that is broken stays so, and is not read again; anything else is tried again at the next call.
+      const isBroken = error instanceof InlayError && error.code === 'DATA_MODEL_INVALID' && error.cause === undefined;
+      const isForGood = version.commit !== null && isBroken;
+      if (!isForGood && loaded.get(branch) === current) loaded.delete(branch);
+      throw error;
+    }
   };
 
   /** Never rejects: one that does not close is no reason to leave the others open. */
@@ -101,9 +185,8 @@ export function openDeployments({ db, log, changes }: DeploymentsDependencies): 
     // Several may find out at once.
     if (gone.has(entry)) return;
     gone.add(entry);
-    const deployment = await entry.deployment.catch(() => null);
-    if (deployment === null) return;
-    const { warehouse } = deployment;
+    const warehouse = (await entry.warehouse?.catch(() => null)) ?? null;
+    if (warehouse === null) return;
     if (when === 'now') return closeNow(warehouse);
     retired.set(warehouse, setTimeout(() => void closeNow(warehouse), retiredMs).unref());
   };
@@ -112,8 +195,8 @@ export function openDeployments({ db, log, changes }: DeploymentsDependencies): 
   const check = async (entry: Opened, isChanged: boolean): Promise<void> => {
     const row = await readRow(entry.accountId, entry.id);
     if (row === undefined) return letGo(entry, 'now');
-    const deployment = await entry.deployment.catch(() => null);
-    if (deployment !== null && (isChanged || deployment.place !== placeOf(row))) await letGo(entry, 'later');
+    const found = await entry.found.catch(() => null);
+    if (found !== null && (isChanged || placeOf(found.row) !== placeOf(row))) await letGo(entry, 'later');
   };
 
   const checkBeside = (entry: Opened, isChanged: boolean): void => {
@@ -138,26 +221,27 @@ export function openDeployments({ db, log, changes }: DeploymentsDependencies): 
 
   return {
     async get(accountId, deploymentId, branch) {
-      if (branch !== null) throw new InlayError('BRANCH_NOT_FOUND', 'The data model has no such branch.');
-      // By account, too: another account's deployment is not even opened, so that nothing tells that it exists.
-      const key = keyOf(accountId, deploymentId);
-      const known = opened.get(key);
-      if (known !== undefined && !isHearing(changes, performance.now())) await check(known, false);
-      const entry = opened.get(key);
-      if (entry !== undefined) return entry.deployment;
-      const deployment = open(accountId, deploymentId);
-      const added: Opened = { accountId, id: deploymentId, deployment };
-      opened.set(key, added);
-      // What failed to open is tried again at the next call.
-      deployment.catch(() => {
-        if (opened.get(key) === added) opened.delete(key);
-      });
-      return deployment;
+      while (true) {
+        const deployment = await deploymentOf(await currentEntry(accountId, deploymentId), branch);
+        if (deployment !== null) return deployment;
+      }
+    },
+    async defaultBranch(accountId, deploymentId) {
+      const { source } = await (await currentEntry(accountId, deploymentId)).found;
+      return source.defaultBranch();
+    },
+    async findBranch(accountId, deploymentId, name) {
+      const { source } = await (await currentEntry(accountId, deploymentId)).found;
+      if (name === (await source.defaultBranch())) return null;
+      await source.versionOf(name);
+      return name;
     },
     async ping() {
-      await Promise.all([...opened.values()].map(async ({ deployment }) => (await deployment).warehouse.ping()));
+      const warehouses = [...opened.values()].flatMap(({ warehouse }) => (warehouse === null ? [] : [warehouse]));
+      await Promise.all(warehouses.map(async (warehouse) => (await warehouse).ping()));
     },
     async [Symbol.asyncDispose]() {
+      isClosed = true;
       subscription[Symbol.dispose]();
       await Promise.allSettled(checks);
       for (const entry of [...opened.values()]) await letGo(entry, 'now');
@@ -168,20 +252,6 @@ export function openDeployments({ db, log, changes }: DeploymentsDependencies): 
 
 const keyOf = (accountId: number, id: number): string => `${accountId} ${id}`;
 
-const placeOf = (row: Pick<Selectable<Schema['deployments']>, 'model_folder' | 'warehouse'>): Place =>
-  JSON.stringify([row.model_folder, row.warehouse.type, row.warehouse.folder]);
-
-const notFound = (id: number) => new InlayError('NOT_FOUND', `No deployment ${id}.`);
-
-async function readDataModel(folder: string, log: Log): Promise<DataModel> {
-  const files: { path: string; text: string }[] = [];
-  for await (const path of glob('**/*.{yml,yaml}', { cwd: folder })) {
-    files.push({ path, text: await readFile(join(folder, path), 'utf8') });
-  }
-  // Cubes and views come in the order of their files' names, whatever order the disk gives.
-  files.sort((one, other) => (one.path < other.path ? -1 : 1));
-  const loaded = loadDataModel(files);
-  if (!('issues' in loaded)) return loaded;
-  log.error({ folder, issues: loaded.issues }, 'data model does not load');
-  throw new InlayError('DATA_MODEL_INVALID', 'The data model of this deployment does not load; the log says why.');
-}
+/** Where a deployment's data model and data lie, as text: it differs when they lie elsewhere. */
+const placeOf = ({ model_folder, agents_folder, warehouse }: Row): string =>
+  JSON.stringify([model_folder, agents_folder, warehouse.type, warehouse.folder]);

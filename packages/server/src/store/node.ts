@@ -9,9 +9,6 @@ import type { Schema } from './schema.ts';
 
 /** How often a node says that it is alive. */
 const beatMs = 1000;
-/** A node that has said nothing for so long is gone. */
-export const nodeGoneMs = 10_000;
-
 /** This process. Disposing says that it is gone. */
 export interface Node extends AsyncDisposable {
   /** A uuid, new for every process. */
@@ -23,22 +20,25 @@ export interface Node extends AsyncDisposable {
   start(onGone: () => void): Promise<void>;
 }
 
-/** Makes the node; it is silent until it is started. */
+/**
+ * Makes the node; it is silent until it is started. One that has said nothing for `leaseMs` is gone: the same on every node.
+ */
 export function createNode(dependencies: {
   readonly db: Kysely<Schema>;
   readonly log: { error(fields: object, message: string): void };
+  readonly leaseMs: number;
 }): Node {
-  const { db, log } = dependencies;
+  const { db, log, leaseMs } = dependencies;
   const id = randomUUID();
   let beats: AsyncDisposable | undefined;
 
   return {
     id,
     async start(onGone) {
-      await sayAlive(db, id);
+      await sayAlive(db, id, leaseMs);
       beats = repeat(
         async () => {
-          if (await sayAlive(db, id)) onGone();
+          if (await sayAlive(db, id, leaseMs)) onGone();
         },
         { firstMs: beatMs, everyMs: beatMs },
         (err) => log.error({ err }, 'the store could not be told that this node is alive'),
@@ -55,12 +55,12 @@ export function createNode(dependencies: {
 }
 
 /** By the clock of the database, which all nodes share. @returns whether others could take the node for gone before. */
-async function sayAlive(db: Kysely<Schema>, id: string): Promise<boolean> {
+async function sayAlive(db: Kysely<Schema>, id: string, leaseMs: number): Promise<boolean> {
   const { rows } = await sql<{ readonly was_gone: boolean }>`
     with before as (select seen_at from nodes where id = ${id}::uuid)
     insert into nodes (id, seen_at) values (${id}::uuid, clock_timestamp())
     on conflict (id) do update set seen_at = excluded.seen_at
-    returning coalesce((select seen_at <= clock_timestamp() - ${`${nodeGoneMs} milliseconds`}::interval from before), true)
+    returning coalesce((select seen_at <= clock_timestamp() - ${`${leaseMs} milliseconds`}::interval from before), true)
       as was_gone`.execute(db);
   return rows[0]?.was_gone ?? true;
 }
@@ -73,7 +73,7 @@ export async function forgetNodes(db: Kysely<Schema>): Promise<void> {
   await sql`delete from nodes`.execute(db);
 }
 
-/** SQL: the node with the id of `column` is not alive, or is none. */
-export const nodeIsGone = (column: string) => sql<boolean>`not exists (
+/** SQL: the node with the id of `column` is not alive, or is none; it had `leaseMs` to say that it is. */
+export const nodeIsGone = (column: string, leaseMs: number) => sql<boolean>`not exists (
   select 1 from nodes n
-  where n.id = ${sql.ref(column)} and n.seen_at > clock_timestamp() - ${`${nodeGoneMs} milliseconds`}::interval)`;
+  where n.id = ${sql.ref(column)} and n.seen_at > clock_timestamp() - ${`${leaseMs} milliseconds`}::interval)`;

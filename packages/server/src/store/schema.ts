@@ -172,7 +172,12 @@ export interface Schema {
     scope_id: number | null;
     security_context: JsonColumn<SecurityContextJson> | null;
     request_id: string | null;
-    /** How many nodes have begun or carried on the run, from 1 up. */
+    /** The user has asked on another node than the one that writes the run to stop it. */
+    abort_asked_at: Generated<Date | null>;
+    /**
+     * How many nodes have begun or carried on the run, from 1 up. With `node_id` it says who may write: a node that carries on
+     * what it gave up before has another number then.
+     */
     attempts: Generated<number>;
   };
   /**

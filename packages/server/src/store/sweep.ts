@@ -1,5 +1,5 @@
 /**
- * Removes what has come to its end: users, sessions, old audit entries, nodes that are gone. Refusing at the instant of the end is
+ * Removes what has come to its end: users, sessions, old audit entries, old threads, logs of runs, nodes that are gone. Refusing at the instant of the end is
  * not its business: whatever it leaves lying is refused already. It goes in small batches, each a transaction of its own that
  * takes one lock for all nodes, so that one node at a time sweeps and none is elected for longer than a batch.
  */
@@ -24,6 +24,8 @@ const pauseMs = 20;
 /** Ended sessions are listed for so long. */
 const endedSessionDays = 7;
 const goneNodeDays = 1;
+/** A reader may come for the log of a run that has ended for so long; later ones get its messages. */
+const runLogMs = 300_000;
 
 /** The lock for all nodes: a number that nothing else in this database uses. */
 const sweepLock = 7_354_120_061;
@@ -66,6 +68,8 @@ function removers(now: Date, { auditRetentionDays }: SweepSettings): readonly (r
     ['users', (db, max) => removeEndedUsers(db, now, max)],
     ['sessions', (db, max) => removeEndedSessions(db, before(endedSessionDays), max)],
     ['audit entries', (db, max) => removeAuditEntries(db, before(auditRetentionDays), max)],
+    ['threads', (db, max) => removeOldThreads(db, now, max)],
+    ['run logs', (db, max) => removeRunLogs(db, new Date(now.getTime() - runLogMs), max)],
     ['nodes', (db, max) => removeGoneNodes(db, before(goneNodeDays), max)],
   ];
 }
@@ -123,6 +127,40 @@ async function removeAuditEntries(db: Kysely<Schema>, before: Date, max: number)
       delete from audit_log
       where id in (select id from audit_log order by id limit ${max}) and at < ${before}`.execute(db),
   );
+}
+
+/** Threads that nobody wrote in for as many days as their account keeps them. */
+async function removeOldThreads(db: Kysely<Schema>, now: Date, max: number): Promise<number> {
+  return affected(
+    await sql`
+      delete from threads where id in (
+        select t.id from accounts a
+        join threads t on t.account_id = a.id
+          and t.updated_at < ${now}::timestamptz - make_interval(days => a.thread_retention_days)
+        where a.thread_retention_days is not null
+          and not exists (select 1 from runs r where r.thread_id = t.id and r.state = 'running')
+        limit ${max} for update of t skip locked)`.execute(db),
+  );
+}
+
+/**
+ * The logs of runs that ended before. `max` counts runs: a log goes as a whole. Goes from run to run in the index, not from line to
+ * line: only runs that go on or ended a moment ago have a log.
+ */
+async function removeRunLogs(db: Kysely<Schema>, before: Date, max: number): Promise<number> {
+  const { rows } = await sql<{ readonly runs: number }>`
+    with recursive logged(run_id) as (
+      (select run_id from run_log order by run_id limit 1)
+      union all
+      select (select l.run_id from run_log l where l.run_id > g.run_id order by l.run_id limit 1)
+      from logged g where g.run_id is not null
+    ), over as materialized (
+      select r.id from logged g join runs r on r.id = g.run_id where r.ended_at < ${before} limit ${max}
+    ), removed as (
+      delete from run_log where run_id in (select id from over)
+    )
+    select count(*)::integer as runs from over`.execute(db);
+  return rows[0]?.runs ?? 0;
 }
 
 async function removeGoneNodes(db: Kysely<Schema>, before: Date, max: number): Promise<number> {

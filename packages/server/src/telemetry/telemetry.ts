@@ -9,7 +9,7 @@ import type { ErrorCode } from '@inlay/contract/error.ts';
 export type Outcome = 'OK' | ErrorCode;
 
 /** What the sweeper removes. */
-export type SweptKind = 'users' | 'sessions' | 'audit entries' | 'nodes';
+export type SweptKind = 'users' | 'sessions' | 'audit entries' | 'threads' | 'run logs' | 'nodes';
 
 /** What is read at the moment of asking. */
 export interface Gauges {

@@ -42,6 +42,7 @@ describe('the tools of the agent', () => {
         securityContext: {},
       },
       deploymentId: 1,
+      branch: null,
       signal: new AbortController().signal,
       resultIds: new Set([earlier]),
     };
@@ -83,8 +84,15 @@ describe('the tools of the agent', () => {
     expect((await prepare({ ...input, memoryId: 'another' })).input).toBe(JSON.stringify(without));
   });
 
-  test('a chart that is more than a chart fails the call, and is not shown', async () => {
+  test('a chart is shown and kept without what is more than a chart', async () => {
     const vegaSpec = '{"mark":"bar","data":{"url":"https://evil.example"}}';
+    const call = await prepare({ sqlQuery: byMonth, ...words, vegaSpec });
+    expect(JSON.parse(call.input)).toMatchObject({ vegaSpec: '{"mark":"bar"}' });
+    expect((await call.run()).result).toMatchObject({ vegaSpec: '{"mark":"bar"}' });
+  });
+
+  test('a chart that would be another one without it fails the call, and is not shown', async () => {
+    const vegaSpec = '{"mark":{"type":"image","url":"https://evil.example"}}';
     const call = await prepare({ sqlQuery: byMonth, ...words, vegaSpec });
     expect(call.input).not.toContain('evil');
     await expect(call.run()).rejects.toMatchObject({ code: 'TOOL_INPUT_INVALID' });
@@ -93,7 +101,7 @@ describe('the tools of the agent', () => {
   test('SQL that does not fit the data model fails with what is right', async () => {
     const sqlQuery = 'SELECT chanel, MEASURE(revenue) FROM sales GROUP BY 1';
     const call = await prepare({ sqlQuery, ...words });
-    await expect(call.run()).rejects.toMatchObject({ code: 'MEMBER_NOT_FOUND' });
+    await expect(call.run()).rejects.toMatchObject({ code: 'MEMBER_NOT_FOUND', hint: 'Closest: channel' });
     await expect((await prepare({ sqlQuery })).run()).rejects.toMatchObject({ code: 'TOOL_INPUT_INVALID' });
   });
 

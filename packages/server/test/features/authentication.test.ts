@@ -22,6 +22,13 @@ const expectedRoutes: readonly RegisteredRoute[] = [
     ),
   ),
   { method: 'POST', path: '/api/v1/deployments/:deploymentId/cubesql', credential: 'api-key or embed-token' },
+  ...['POST', 'GET', 'DELETE'].map(
+    (method): RegisteredRoute => ({
+      method,
+      path: '/api/v1/deployments/:deploymentId/mcp',
+      credential: 'api-key or embed-token',
+    }),
+  ),
   { method: 'GET', path: '/livez', credential: 'none' },
   { method: 'GET', path: '/readyz', credential: 'none' },
   { method: 'GET', path: '/api/openapi.json', credential: 'none' },
@@ -116,7 +123,10 @@ test.each(closedRoutes)('$method $path is closed to whoever has no valid credent
   expect(await dumpTables(db)).toBe(before);
 });
 
-test.each(closedRoutes)('$method $path answers valid credentials as they deserve', async (route) => {
+// Routes without a body: test/suites/route-matrix.test.ts.
+const closedRoutesWithBody = closedRoutes.filter(({ method }) => method === 'POST');
+
+test.each(closedRoutesWithBody)('$method $path answers valid credentials as they deserve', async (route) => {
   const { demo, other } = server;
   const named = /:(deploymentId|agentId)/.test(route.path);
   const token = await openSession(server, demo, { externalId: 'seven' });

@@ -38,6 +38,7 @@ describe.each(databaseKinds)('the account on %s', (kind) => {
         keyRequestsPerMinuteMax: null,
         userRequestsPerMinuteMax: null,
       },
+      threadRetentionDays: null,
       createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
     });
   });
@@ -93,6 +94,14 @@ describe.each(databaseKinds)('the account on %s', (kind) => {
     expect(await entryCount()).toBe(entries);
   });
 
+  test('threads are kept for as many days as it says, or for ever', async () => {
+    for (const threadRetentionDays of [30, 36_500, null]) {
+      expect((await call('PATCH', 'account', { threadRetentionDays })).body).toMatchObject({ threadRetentionDays });
+      expect((await call('PATCH', 'account', { useCreatorMode: true })).body).toMatchObject({ threadRetentionDays });
+      expect((await call('GET', 'account')).body).toMatchObject({ threadRetentionDays });
+    }
+  });
+
   test('what is changed holds for the next call', async () => {
     const path = `public/demo/agents/${server.demo.agentId}/chat/stream-chat-state`;
     const ask = () => call('POST', path, { sessionSettings: { externalId: 'plan-7' } });
@@ -108,6 +117,8 @@ describe.each(databaseKinds)('the account on %s', (kind) => {
     [{ name: '' }, 'name'],
     [{ name: 'a b' }, 'name'],
     [{ useCreatorMode: 'yes' }, 'useCreatorMode'],
+    [{ threadRetentionDays: 0 }, 'threadRetentionDays'],
+    [{ threadRetentionDays: 1.5 }, 'threadRetentionDays'],
     [{ limits: { externalUsersMax: -1 } }, 'limits.externalUsersMax'],
     [{ limits: { externalUsersMax: 1.5 } }, 'limits.externalUsersMax'],
     [{ limits: { keyRequestsPerMinuteMax: 0 } }, 'limits.keyRequestsPerMinuteMax'],

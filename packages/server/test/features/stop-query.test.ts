@@ -49,7 +49,7 @@ afterAll(async () => {
 });
 
 async function expectFreeWarehouse(): Promise<void> {
-  const { warehouse } = await server.context.deployments.get(server.accountId, 9);
+  const { warehouse } = await server.context.deployments.get(server.accountId, 9, null);
   const quick = { sql: 'SELECT 1', parameters: [] };
   const signal = new AbortController().signal;
   const asked = Array.from({ length: places }, () => warehouse.query(quick, { signal, timeoutMs: 10_000 }));
@@ -99,7 +99,7 @@ test('a client of the data API that hangs up before the first byte stops its que
     };
   });
   // All of them run: a further query finds no place.
-  const { warehouse } = await server.context.deployments.get(server.accountId, 9);
+  const { warehouse } = await server.context.deployments.get(server.accountId, 9, null);
   const hasPlace = () =>
     warehouse.query({ sql: 'SELECT 1', parameters: [] }, { signal: new AbortController().signal, timeoutMs: 200 }).then(
       () => true,
@@ -121,7 +121,7 @@ test('the end of the user stops their query, and the caller is told', async () =
     return [reply.status, JSON.parse(await reply.text())];
   });
   const { db } = server.context;
-  const { warehouse } = await server.context.deployments.get(server.accountId, 9);
+  const { warehouse } = await server.context.deployments.get(server.accountId, 9, null);
   await until(() =>
     warehouse.query({ sql: 'SELECT 1', parameters: [] }, { signal: new AbortController().signal, timeoutMs: 200 }).then(
       () => false,

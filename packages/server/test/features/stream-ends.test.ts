@@ -3,6 +3,7 @@ import type { Frame } from '@inlay/contract/chat.ts';
 import { foldFrames } from '@inlay/sdk/thread-state.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { insertApiKey } from '../../src/admin/make-api-key.ts';
+import { publish } from '../../src/store/changes.ts';
 import { revokeSessions } from '../../src/users/revoke-sessions.ts';
 import { until } from '../chat-world.ts';
 import { databaseKinds } from '../databases.ts';
@@ -90,7 +91,10 @@ describe.each(databaseKinds)('open streams on %s', (kind) => {
     expect(stream.frames.slice(-2).map(({ id }) => id)).toEqual(['__error__', '__usage__']);
     const folded = foldFrames(stream.frames);
     expect(folded).toMatchObject({ error: { code: 'SESSION_ENDED' }, isStreaming: false });
-    expect(folded.messages.filter(({ isInProcess }) => isInProcess)).toEqual([]);
+    expect(folded.messages.map(({ content, isInProcess }) => [content, isInProcess])).toEqual([
+      ['go', false],
+      ['I begin. ', false],
+    ]);
     const sorts = stream.frames.filter(({ sort }) => sort > 0).map(({ sort }) => sort);
     expect(sorts).toEqual([...sorts].sort((one, other) => one - other));
   }
@@ -135,6 +139,23 @@ describe.each(databaseKinds)('open streams on %s', (kind) => {
     await postJson(at, path, { chatId: chatIdOf(another) }, `Api-Key ${server.apiKey}`);
     await manage('DELETE', `/api/v1/external-users/${await userIdOf(`${externalId}-2`)}`);
     await another.end;
+  });
+
+  test('the text that is closed is told whole', async () => {
+    const authorization = await openSession(server, server.demo, { externalId: 'whole' });
+    const stream = await openRun(node, authorization);
+    const joined = read(server.url, `Api-Key ${server.apiKey}`, {
+      chatId: chatIdOf(stream),
+      sessionSettings: { externalId: 'whole' },
+    });
+    await until(() => joined.frames.some(({ id }) => id === '__cutoff__'));
+    const { db } = server.context;
+    await db.updateTable('users').set({ is_active: false }).where('external_id', '=', 'whole').execute();
+    await publish(db, { kind: 'user', id: await userIdOf('whole') });
+    for (const one of [stream, joined]) {
+      await expectEnded(one);
+      expect(one.frames.at(-3)).toMatchObject({ content: 'I begin. ', isDelta: false, isInProcess: false });
+    }
   });
 
   test('deleting the user closes the stream, though nothing can be kept any more', async () => {

@@ -48,10 +48,11 @@ const ofTheBody: Readonly<Record<string, Partial<Record<Credential, number>>>> =
 };
 
 /** A token's user reads threads of its own scope only, so that a thread of the tenant-wide one is not its. */
-const ofTheScope = (route: RegisteredRoute, credential: Credential): number | undefined =>
-  credential === 'tokenInCreatorMode' && /\/abort$/.test(route.path) && !route.path.includes(':cloudRegion')
-    ? 403
-    : undefined;
+function ofTheScope({ path }: RegisteredRoute, credential: Credential): number | undefined {
+  if (credential !== 'tokenInCreatorMode' || path.includes(':cloudRegion')) return undefined;
+  if (path.endsWith('/abort')) return 403;
+  return path.endsWith('/:chatId') ? 404 : undefined;
+}
 
 describe.each(databaseKinds)('routes and credentials on %s', (kind) => {
   let world: SuiteWorld;
@@ -81,6 +82,7 @@ describe.each(databaseKinds)('routes and credentials on %s', (kind) => {
       headers: {
         ...(content === undefined ? {} : { 'content-type': 'application/json' }),
         ...(authorization === undefined ? {} : { authorization }),
+        ...call.headers,
       },
       ...(content === undefined ? {} : { body: content }),
     });

@@ -11,6 +11,8 @@ export interface RightCall {
   readonly params: Readonly<Record<string, string>>;
   /** Absent: the route takes no body. */
   readonly body?: unknown;
+  /** Besides the content type and the credential. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** What a route needs. */
@@ -132,6 +134,8 @@ const ofTenant = (status: number, id?: 'groupId' | 'attributeId'): RouteNeeds =>
 /** For whom an API key asks; a token says so itself. */
 const asUser = (withToken: boolean) =>
   withToken ? {} : { sessionSettings: { externalId: 'matrix', isEphemeral: false } };
+/** The same in the header. */
+const asUserInHeader = { 'x-inlay-session-settings': Buffer.from('{"internalId":"analyst"}').toString('base64url') };
 const agent = { accountName: 'demo', agentId: '1' };
 
 const chat: RouteNeeds = {
@@ -157,6 +161,33 @@ const elsewhere: RouteNeeds = {
   call: async (_world, withToken) => ({
     params: { ...agent, cloudRegion: 'eu' },
     body: { chatId: 'x', ...asUser(withToken) },
+  }),
+};
+/** For whom an API key asks on a route without a body. */
+const namingUser = (withToken: boolean) =>
+  withToken
+    ? {}
+    : {
+        headers: {
+          'x-inlay-session-settings': Buffer.from(JSON.stringify({ externalId: 'matrix' })).toString('base64url'),
+        },
+      };
+const threads: RouteNeeds = {
+  status: 200,
+  call: async (_world, withToken) => ({ params: agent, ...namingUser(withToken) }),
+};
+const thread: RouteNeeds = {
+  status: 204,
+  async call(world, withToken) {
+    const { body } = await abort.call(world, withToken);
+    return { params: { ...agent, chatId: String(memberOf(body, 'chatId')) }, ...namingUser(withToken) };
+  },
+};
+const threadElsewhere: RouteNeeds = {
+  status: 404,
+  call: async (_world, withToken) => ({
+    params: { ...agent, cloudRegion: 'eu', chatId: 'x' },
+    ...namingUser(withToken),
   }),
 };
 
@@ -187,6 +218,10 @@ export const routeTable: Readonly<Record<string, RouteNeeds>> = {
     sessionId: memberOf((await world.mint({ externalId: 'matrix' })).json, 'sessionId'),
   })),
   ...chatRoutes,
+  'GET /api/v1/public/:accountName/agents/:agentId/chat/threads': threads,
+  'GET /:cloudRegion/api/v1/public/:accountName/agents/:agentId/chat/threads': threadElsewhere,
+  'DELETE /api/v1/public/:accountName/agents/:agentId/chat/threads/:chatId': thread,
+  'DELETE /:cloudRegion/api/v1/public/:accountName/agents/:agentId/chat/threads/:chatId': threadElsewhere,
   'POST /api/v1/deployments/:deploymentId/cubesql': {
     status: 200,
     call: async (_world, withToken) => ({
@@ -197,6 +232,20 @@ export const routeTable: Readonly<Record<string, RouteNeeds>> = {
       },
     }),
   },
+  'POST /api/v1/deployments/:deploymentId/mcp': {
+    status: 200,
+    call: async () => ({
+      params: { deploymentId: '1' },
+      body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+      headers: asUserInHeader,
+    }),
+  },
+  ...Object.fromEntries(
+    ['GET', 'DELETE'].map((method) => [
+      `${method} /api/v1/deployments/:deploymentId/mcp`,
+      { status: 405, call: async () => ({ params: { deploymentId: '1' } }) },
+    ]),
+  ),
 
   'GET /api/v1/account': plain(200),
   'PATCH /api/v1/account': plain(200, () => ({ useCreatorMode: true })),

@@ -1,7 +1,7 @@
 /**
- * The allow-list of Vega-Lite: one unit or a layer of units, marks and encodings with their looks. What is not in here is
- * refused: data, URLs, images, geographic shapes, parameters, transforms, expressions, configuration (charts are data, not code).
- * It knows no recursion, so it bounds the depth as well.
+ * The allow-list of Vega-Lite: one unit or a layer of units, marks and encodings with their looks. What is not in here never
+ * reaches a reader: data, URLs, images, geographic shapes, parameters, transforms, expressions, configuration (charts are data,
+ * not code). It knows no recursion, so it bounds the depth as well.
  */
 import { z } from 'zod';
 
@@ -51,45 +51,43 @@ const markStyle = z.strictObject({
   shape: word.optional(),
 });
 
-const mark = z.union([
-  markType,
-  z.strictObject({
-    ...markStyle.shape,
-    type: markType,
-    point: z.union([z.boolean(), z.literal('transparent'), markStyle]).optional(),
-    line: z.union([z.boolean(), markStyle]).optional(),
-    tooltip: z.union([z.boolean(), z.null()]).optional(),
-    interpolate: word.optional(),
-    tension: number.optional(),
-    orient: word.optional(),
-    clip: z.boolean().optional(),
-    strokeDash: z.array(size).max(10).optional(),
-    strokeCap: word.optional(),
-    strokeJoin: word.optional(),
-    cornerRadius: size.optional(),
-    cornerRadiusEnd: size.optional(),
-    cornerRadiusTopLeft: size.optional(),
-    cornerRadiusTopRight: size.optional(),
-    innerRadius: size.optional(),
-    outerRadius: size.optional(),
-    padAngle: number.optional(),
-    radius: size.optional(),
-    theta: number.optional(),
-    radiusOffset: number.optional(),
-    align: word.optional(),
-    baseline: word.optional(),
-    dx: number.optional(),
-    dy: number.optional(),
-    angle: number.optional(),
-    fontSize: size.optional(),
-    fontWeight: z.union([word, number]).optional(),
-    width: z.union([size, z.strictObject({ band: number })]).optional(),
-    height: z.union([size, z.strictObject({ band: number })]).optional(),
-    thickness: size.optional(),
-    bandSize: size.optional(),
-    extent: z.union([word, number]).optional(),
-  }),
-]);
+const markObject = z.strictObject({
+  ...markStyle.shape,
+  type: markType,
+  point: z.union([z.boolean(), z.literal('transparent'), markStyle]).optional(),
+  line: z.union([z.boolean(), markStyle]).optional(),
+  tooltip: z.union([z.boolean(), z.null()]).optional(),
+  interpolate: word.optional(),
+  tension: number.optional(),
+  orient: word.optional(),
+  clip: z.boolean().optional(),
+  strokeDash: z.array(size).max(10).optional(),
+  strokeCap: word.optional(),
+  strokeJoin: word.optional(),
+  cornerRadius: size.optional(),
+  cornerRadiusEnd: size.optional(),
+  cornerRadiusTopLeft: size.optional(),
+  cornerRadiusTopRight: size.optional(),
+  innerRadius: size.optional(),
+  outerRadius: size.optional(),
+  padAngle: number.optional(),
+  radius: size.optional(),
+  theta: number.optional(),
+  radiusOffset: number.optional(),
+  align: word.optional(),
+  baseline: word.optional(),
+  dx: number.optional(),
+  dy: number.optional(),
+  angle: number.optional(),
+  fontSize: size.optional(),
+  fontWeight: z.union([word, number]).optional(),
+  width: z.union([size, z.strictObject({ band: number })]).optional(),
+  height: z.union([size, z.strictObject({ band: number })]).optional(),
+  thickness: size.optional(),
+  bandSize: size.optional(),
+  extent: z.union([word, number]).optional(),
+});
+const mark = z.union([markType, markObject]);
 
 const sort = z.union([
   word,
@@ -167,6 +165,13 @@ const legend = z.strictObject({
   symbolLimit: number.optional(),
 });
 
+const header = z.strictObject({
+  title: label.optional(),
+  format: format.optional(),
+  orient: word.optional(),
+  labelAngle: number.optional(),
+});
+
 const channelMembers = {
   field: field.optional(),
   type: z.enum(['quantitative', 'temporal', 'ordinal', 'nominal']).optional(),
@@ -190,15 +195,7 @@ const channelMembers = {
   bandPosition: number.optional(),
   value: z.union([number, colour, z.null()]).optional(),
   datum: cell.optional(),
-  header: z
-    .strictObject({
-      title: label.optional(),
-      format: format.optional(),
-      orient: word.optional(),
-      labelAngle: number.optional(),
-    })
-    .nullable()
-    .optional(),
+  header: header.nullable().optional(),
   columns: number.optional(),
   spacing: number.optional(),
 };
@@ -270,3 +267,16 @@ export const chartSchema = z.strictObject({
     .strictObject({ scale: scaleResolve.optional(), axis: scaleResolve.optional(), legend: scaleResolve.optional() })
     .optional(),
 });
+
+/** The keys that each part of a chart may have, with the schema of each: what is cleaned part by part (clean-chart.ts). */
+export const chartParts = {
+  chart: chartSchema.shape,
+  unit,
+  mark: markObject.shape,
+  encoding: encoding.shape,
+  channel: channel.shape,
+  scale: scale.shape,
+  axis: axis.shape,
+  legend: legend.shape,
+  header: header.shape,
+} as const satisfies Readonly<Record<string, Readonly<Record<string, z.ZodType>>>>;

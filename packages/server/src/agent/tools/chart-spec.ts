@@ -2,16 +2,18 @@
 import type { z } from 'zod';
 import { InlayError } from '../../errors.ts';
 import { chartSchema } from './chart-schema.ts';
+import { cleanChart } from './clean-chart.ts';
 
 const charactersMax = 16_384;
 
 const hint =
-  'A chart is one unit (mark, encoding) or a layer of units; it has no data, datasets, params, transform, config, URL, image or expression.';
+  'A chart is one unit (mark, encoding) or a layer of units over the columns of the result. Compute in SQL instead of in a transform; no data, image, map, URL or expression.';
 
 /**
- * Checks a chart written by a language model. What the allow-list of chart-schema.ts does not know is refused.
+ * Checks a chart written by a language model against the allow-list of chart-schema.ts. What is not allowed is left out where the
+ * chart is the same without it (data, config, params, links, looks by expression), and refused where it is not.
  * @param spec Vega-Lite as JSON text.
- * @returns the same chart, written anew, so that nothing that a JSON parser skips is passed on.
+ * @returns the chart, written anew, so that nothing that a JSON parser skips is passed on.
  * @throws InlayError TOOL_INPUT_INVALID that names what is not allowed.
  */
 export function parseChartSpec(spec: string): string {
@@ -22,11 +24,12 @@ export function parseChartSpec(spec: string): string {
   } catch {
     throw refusal('is not JSON');
   }
-  const parsed = chartSchema.safeParse(json);
+  const chart = cleanChart(json);
+  const parsed = chartSchema.safeParse(chart);
   if (!parsed.success) throw refusal(describeIssue(parsed.error.issues, []));
   if (parsed.data.mark === undefined && parsed.data.layer === undefined)
     throw refusal('has neither a mark nor a layer');
-  return JSON.stringify(json);
+  return JSON.stringify(chart);
 }
 
 function refusal(what: string): InlayError {

@@ -25,6 +25,7 @@ export const threadLog: readonly MigrationStep[] = [
     add column if not exists scope_id integer,
     add column if not exists security_context jsonb,
     add column if not exists request_id text,
+    add column if not exists abort_asked_at timestamptz,
     add column if not exists attempts integer not null default 1`),
   index('runs_going_on', `runs (account_id, user_id) where state = 'running'`),
   index('runs_ended', `runs (ended_at) where ended_at is not null`),

@@ -2,27 +2,31 @@ import { abortRequestSchema } from '@inlay/contract/chat.ts';
 import { z } from 'zod';
 import { abortChat } from '../../../chat/abort-chat.ts';
 import type { Context } from '../../../context.ts';
-import { chatParamsOf, chatPaths, createAgentAccess } from '../../agent-access.ts';
+import { chatRoute, createAgentAccess } from '../../agent-access.ts';
 import { requireCaller } from '../../authenticate.ts';
 import { identifyPrincipal, sessionSettingsOf } from '../../resolve-principal.ts';
 import { type App, errorReplies } from '../../route.ts';
 
 /** POST …/chat/stream-chat-state/abort (service.md 4.4) and …/chat/abort (chat-stream.md): stops what the agent does. */
 export function abortChatRoute(app: App, context: Context): void {
+  registerAbort(app, context, 'stream-chat-state/abort', 'abortChat');
+  registerAbort(app, context, 'abort', 'abortChatShort');
+}
+
+function registerAbort(app: App, context: Context, end: string, operationId: string): void {
   const { db, clock, config, runs, shapes } = context;
   const access = createAgentAccess(context);
-  for (const [index, path] of [...chatPaths('stream-chat-state/abort'), ...chatPaths('abort')].entries()) {
+  chatRoute(end, operationId, ({ path, params, described }) => {
     app.post(
       path,
       {
         config: { credential: 'api-key or embed-token' },
         onRequest: access.hook,
         schema: {
-          hide: index > 0,
-          operationId: `abortChat${index || ''}`,
-          tags: ['chat'],
+          ...described,
+          hide: described.hide || end === 'abort',
           summary: 'Stop the run of a thread',
-          params: chatParamsOf(path),
+          params,
           body: abortRequestSchema,
           response: {
             204: z.null().describe('Stopped, or nothing was running.'),
@@ -38,5 +42,5 @@ export function abortChatRoute(app: App, context: Context): void {
         return reply.code(204).send(null);
       },
     );
-  }
+  });
 }

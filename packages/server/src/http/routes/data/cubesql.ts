@@ -9,8 +9,8 @@ import { deploymentAccessHook } from '../../deployment-access.ts';
 import { failureOf } from '../../error-response.ts';
 import { disconnectSignal, sendNdjson } from '../../ndjson.ts';
 import { createPlaces } from '../../places.ts';
-import { requireDefaultBranch } from '../../require-default-branch.ts';
-import { resolvePrincipal, sessionSettingsOf } from '../../resolve-principal.ts';
+import { resolveScope } from '../../resolve-branch.ts';
+import { sessionSettingsOf } from '../../resolve-principal.ts';
 import { type App, errorReplies } from '../../route.ts';
 
 /** POST /api/v1/deployments/{deploymentId}/cubesql: the rows of a semantic query, as the caller's user (http-api.md). */
@@ -43,21 +43,19 @@ export function cubeSqlRoute(app: App, context: Context): void {
     async (request, reply) => {
       const caller = requireCaller(request);
       requireUtc(request.body.timezone, 'timezone');
-      requireDefaultBranch({ activeBranchName: request.body.branch }, caller);
-      const settings = sessionSettingsOf(request, request.body.sessionSettings);
-      const principal = await resolvePrincipal({ db, clock, config, shapes, rateLimits }, caller, settings);
+      const { deploymentId } = request.params;
+      const { principal, branch } = await resolveScope({ db, clock, config, shapes, rateLimits, deployments }, caller, {
+        deploymentId,
+        branch: { activeBranchName: request.body.branch },
+        sessionSettings: sessionSettingsOf(request, request.body.sessionSettings),
+      });
       using watch = watches.watch(principal);
       const { signal: ended } = watch;
       const signal = AbortSignal.any([disconnectSignal(reply), ended]);
       using _place = await places.enter(principal.userId, { signal, timeoutMs: queryTimeoutMs });
       const result = await runQuery(
         { db, clock, deployments, queryTimeoutMs, sqlLimits: config, telemetry },
-        {
-          principal,
-          deploymentId: request.params.deploymentId,
-          sql: request.body.query,
-          signal,
-        },
+        { principal, deploymentId, branch, sql: request.body.query, signal },
       );
       const errorLine = (error: unknown) => {
         const failure = failureOf(error);

@@ -6,7 +6,7 @@ import { actorOf, requireApiKey } from '../../authenticate.ts';
 import { type App, errorReplies } from '../../route.ts';
 
 /** POST /api/v1/embed/generate-session: a session for one user (service.md 4.1). */
-export function generateSessionRoute(app: App, { minter, config, shapes }: Context): void {
+export function generateSessionRoute(app: App, { minter, deployments, config, shapes }: Context): void {
   app.post(
     '/api/v1/embed/generate-session',
     {
@@ -26,7 +26,7 @@ export function generateSessionRoute(app: App, { minter, config, shapes }: Conte
     },
     async (request) =>
       generateSession(
-        minter,
+        { minter, deployments },
         requireApiKey(request),
         sessionCallOf(request.body, { shapes, ephemeralTtlSecondsDefault: config.ephemeralTtlSecondsDefault }),
         actorOf(request),

@@ -1,0 +1,110 @@
+/** Which certified query a question asks for, and whether a query that ran is one. Pure. */
+import { parseSql } from '@inlay/semantic/parse-sql.ts';
+import type { CertifiedQuery } from './agent-configuration.ts';
+
+/**
+ * A query without its layout: two texts have the same when they differ only in white space, comments, the case of
+ * keywords, brackets without a meaning, and in how the one relation is called. Aliases of columns count, since readers see them.
+ * @throws SemanticError when it does not parse
+ */
+export function fingerprintOf(sql: string): string {
+  const { relation, ...query } = parseSql(sql);
+  const called = relation.alias ?? relation.name;
+  const text = JSON.stringify(query, (key, value: unknown) => {
+    if (key === 'location') return undefined;
+    return key === 'qualifier' && value === called ? null : value;
+  });
+  return `${relation.name} ${text}`;
+}
+
+/** The same as {@link fingerprintOf}; null for what does not parse. */
+export function fingerprintOrNull(sql: string): string | null {
+  try {
+    return fingerprintOf(sql);
+  } catch {
+    return null;
+  }
+}
+
+/** A question without case, layout, and punctuation at its ends: equal for questions that are the same. */
+export function normaliseRequest(text: string): string {
+  return text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(/[\s\p{Cc}]+/gu, ' ')
+    .replaceAll(/[‘’]/g, "'")
+    .replaceAll(/^[\s\p{P}]+|[\s\p{P}]+$/gu, '');
+}
+
+/** By what a certified query is found. */
+export interface RequestKeys {
+  /** Its questions, normalised. */
+  readonly requests: ReadonlySet<string>;
+  /** The words of its name and of each question. */
+  readonly words: readonly ReadonlySet<string>[];
+}
+
+/** Gives the keys of a certified query. */
+export type KeysOf = (query: CertifiedQuery) => RequestKeys;
+
+/** Works the keys out. */
+export function readKeys({ name, userRequests }: CertifiedQuery): RequestKeys {
+  return { requests: new Set(userRequests.map(normaliseRequest)), words: [name, ...userRequests].map(wordsOf) };
+}
+
+/** The same, worked out once for each query and kept as long as it is: there may be thousands of questions. */
+export function keepKeys(): KeysOf {
+  const known = new WeakMap<CertifiedQuery, RequestKeys>();
+  return (query) => {
+    const keys = known.get(query) ?? readKeys(query);
+    known.set(query, keys);
+    return keys;
+  };
+}
+
+/** The certified queries whose question is `question`, word for word; first in the order of the files. */
+export function matchExactly(
+  queries: readonly CertifiedQuery[],
+  question: string,
+  keysOf: KeysOf = readKeys,
+): readonly CertifiedQuery[] {
+  // Far longer than any question that is certified: spares the work.
+  if (question.length > 2000) return [];
+  const asked = normaliseRequest(question);
+  return asked === '' ? [] : queries.filter((query) => keysOf(query).requests.has(asked));
+}
+
+/** The certified queries that share most words with a question, nearest first; in the order of the files among equals. */
+export function nearest(
+  queries: readonly CertifiedQuery[],
+  question: string,
+  countMax: number,
+  keysOf: KeysOf = readKeys,
+): readonly CertifiedQuery[] {
+  const asked = wordsOf(question);
+  const scored = queries.map((query) => ({ query, score: scoreOf(keysOf(query), asked) }));
+  return scored
+    .toSorted((one, other) => other.score - one.score)
+    .slice(0, countMax)
+    .map(({ query }) => query);
+}
+
+/** The share of words that the question and the nearest of the query's own have in common: 0 to 1. */
+function scoreOf(keys: RequestKeys, asked: ReadonlySet<string>): number {
+  const shares = keys.words.map((words) => {
+    let common = 0;
+    for (const word of words) if (asked.has(word)) common += 1;
+    return common / Math.max(1, words.size + asked.size - common);
+  });
+  return Math.max(...shares);
+}
+
+function wordsOf(text: string): ReadonlySet<string> {
+  const words =
+    text
+      .normalize('NFKC')
+      .toLowerCase()
+      .slice(0, 4000)
+      .match(/[\p{L}\p{N}]+/gu) ?? [];
+  return new Set(words.map((word) => (word.length > 3 ? word.replace(/s$/, '') : word)));
+}

@@ -1,0 +1,78 @@
+/** Files of questions with the SQL that answers them, `eval/*.yml`: text in, questions out. Pure. */
+import { z } from 'zod';
+import { type AgentFile, type ConfigurationIssue, readYaml } from '../../agent/configuration/yaml-source.ts';
+
+const questionsMax = 500;
+const textCharactersMax = 65_536;
+const text = z.string().regex(/\S/, 'must not be blank').max(textCharactersMax);
+
+/**
+ * As whom a question is asked, as in `sessionSettings` (service.md 4.3). Without a name the user is a new one for each question.
+ * The server checks it further.
+ */
+export const askAsSchema = z
+  .strictObject({
+    externalId: text.optional(),
+    internalId: text.optional(),
+    groups: z.array(z.string()).optional(),
+    userAttributes: z.array(z.strictObject({ name: z.string(), value: z.json() })).optional(),
+    securityContext: z.record(z.string(), z.json()).optional(),
+  })
+  .refine(
+    ({ externalId, internalId }) => externalId === undefined || internalId === undefined,
+    'externalId and internalId exclude each other',
+  );
+export type AskAs = z.infer<typeof askAsSchema>;
+
+const fileSchema = z.strictObject({
+  as: askAsSchema.optional(),
+  questions: z
+    .array(
+      z
+        .strictObject({
+          name: text.max(200).optional(),
+          question: text,
+          sql: text.optional(),
+          certified_query: text.optional(),
+          ordered: z.boolean().default(false),
+          as: askAsSchema.optional(),
+        })
+        .refine(
+          ({ sql, certified_query }) => (sql === undefined) !== (certified_query === undefined),
+          'needs either sql or certified_query',
+        ),
+    )
+    .min(1)
+    .max(questionsMax),
+});
+
+/** A question of a file. */
+export interface EvalQuestion {
+  /** Where it stands: the path below the folder of the agents. */
+  readonly file: string;
+  /** Its own, or else the question. */
+  readonly name: string;
+  readonly question: string;
+  readonly expected:
+    | { readonly kind: 'sql'; readonly sql: string }
+    | { readonly kind: 'certified'; readonly name: string };
+  /** Whether the order of the rows counts. */
+  readonly isOrdered: boolean;
+  /** Its own, or else that of the file; undefined: neither says. */
+  readonly as: AskAs | undefined;
+}
+
+/** The questions of one file in order; null when there are issues, which are pushed. */
+export function readEvalFile(file: AgentFile, issues: ConfigurationIssue[]): readonly EvalQuestion[] | null {
+  const read = readYaml(file, fileSchema, issues);
+  if (read === null) return null;
+  const { as: ofFile, questions } = read.value;
+  return questions.map(({ name, question, sql, certified_query: certified = '', ordered: isOrdered, as }) => ({
+    file: file.path,
+    name: name ?? question,
+    question,
+    expected: sql === undefined ? { kind: 'certified', name: certified } : { kind: 'sql', sql },
+    isOrdered,
+    as: as ?? ofFile,
+  }));
+}
