@@ -10,10 +10,15 @@ const startDeadlineMs = 180_000;
 /** How long what was killed lies still, at most. */
 const downMsMax = 1500;
 
+/** How long a node stands still: longer than a lease of two seconds, so that others take its runs before it goes on. */
+const stillMs = { min: 2200, max: 4500 };
+
 /** What has been done to a world. */
 export interface FaultCounts {
   nodesKilled: number;
   nodesStopped: number;
+  /** Nodes that stood still for longer than a lease, and went on. */
+  nodesStill: number;
   postgresKilled: number;
 }
 
@@ -35,7 +40,7 @@ export async function startNodes(
   envs: readonly Readonly<Record<string, string>>[],
   postgres: TestPostgres | null,
 ): Promise<Nodes> {
-  const counts: FaultCounts = { nodesKilled: 0, nodesStopped: 0, postgresKilled: 0 };
+  const counts: FaultCounts = { nodesKilled: 0, nodesStopped: 0, nodesStill: 0, postgresKilled: 0 };
   const outputs: string[] = [];
   let quietSince = Date.now();
   let isStopping = false;
@@ -69,6 +74,14 @@ export async function startNodes(
     if (!isStopping) node.process = await start(node.env);
   }
 
+  async function holdNode(index: number, ms: number): Promise<void> {
+    const child = nodes[index]?.process?.child;
+    child?.kill('SIGSTOP');
+    await pause(ms);
+    child?.kill('SIGCONT');
+    counts.nodesStill += 1;
+  }
+
   async function endPostgres(server: TestPostgres, downMs: number): Promise<void> {
     await killAll(server);
     counts.postgresKilled += 1;
@@ -89,19 +102,23 @@ export async function startNodes(
       const everyNode = (): Promise<void>[] => nodes.map((_, other) => endNode(other, 'SIGKILL', downMs));
       quietSince = Date.now();
       try {
-        if (kind < 0.15) {
+        if (kind < 0.08) {
           await endNode(index, 'SIGTERM', 0);
           return `node ${index} stopped`;
         }
-        if (postgres === null || kind < 0.55) {
+        if (kind < 0.18) {
+          await holdNode(index, stillMs.min + random() * (stillMs.max - stillMs.min));
+          return `node ${index} stood still`;
+        }
+        if (postgres === null || kind < 0.5) {
           await endNode(index, 'SIGKILL', downMs);
           return `node ${index} killed`;
         }
-        if (kind < 0.65) {
+        if (kind < 0.6) {
           await Promise.all(everyNode());
           return 'all nodes killed';
         }
-        if (kind < 0.85) {
+        if (kind < 0.82) {
           await endPostgres(postgres, downMs);
           return 'PostgreSQL killed';
         }

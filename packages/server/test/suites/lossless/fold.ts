@@ -15,6 +15,14 @@ export type SeenMessage = Pick<
 /** What the language model has said under a mark; undefined when it never spoke. */
 export type SaidOf = (mark: Pick<Attempt, 'question' | 'turn' | 'attempt'>) => Attempt | undefined;
 
+/** What kind of problem it is. */
+export type ProblemKind = 'lost' | 'doubled' | 'stuck' | 'wrong';
+/** Something that cannot be. */
+export interface Problem {
+  readonly kind: ProblemKind;
+  readonly text: string;
+}
+
 /** The thread that one reader sees. */
 export interface Fold {
   /** Another connection begins. */
@@ -23,13 +31,16 @@ export interface Fold {
   /** In the order of `sort`. */
   readonly messages: readonly SeenMessage[];
   /** What no client may ever see. */
-  readonly problems: readonly string[];
+  readonly problems: readonly Problem[];
 }
 
 /** A reader who knows nothing yet. @param keeps what was seen before, when it comes back. */
 export function createFold(saidOf: SaidOf, keeps: boolean): Fold {
   let messages = new Map<string, SeenMessage>();
-  const problems: string[] = [];
+  const problems: Problem[] = [];
+  const say = (kind: ProblemKind, text: string): void => void problems.push({ kind, text });
+  /** Messages of which it was told already that they are wrong. */
+  const odd = new Set<string>();
   /** Messages that this connection has told of. */
   let told = new Set<string>();
   let hasUsage = false;
@@ -44,7 +55,9 @@ export function createFold(saidOf: SaidOf, keeps: boolean): Fold {
     if (text === '' || (mark === null && text.length < 16)) return;
     const whole = said === undefined ? undefined : thinking === undefined ? said.text : said.thinking;
     // A pair of surrogates is held back until it is whole.
-    if (whole?.startsWith(text) !== true) problems.push(`${id}: not what was said: ${differ(text, whole ?? '')}`);
+    if (whole?.startsWith(text) === true || odd.has(id)) return;
+    odd.add(id);
+    say(kindOf(text, whole ?? ''), `${id}: not what was said: ${differ(text, whole ?? '')}`);
   }
 
   return {
@@ -55,15 +68,15 @@ export function createFold(saidOf: SaidOf, keeps: boolean): Fold {
     },
     apply(frame) {
       const { id, role, content, thinking, graphPath, toolCall, isInProcess, isDelta, sort } = frame;
-      if (hasUsage) problems.push(`${id}: a line after the usage`);
+      if (hasUsage) say('wrong', `${id}: a line after the usage`);
       if (id === '__usage__') hasUsage = true;
       if (id.startsWith('__')) return;
       const before = messages.get(id);
       if (isDelta === true && !told.has(id) && content === '' && (thinking ?? '') === '') {
-        problems.push(`${id}: an increment that adds nothing, and is the first`);
+        say('wrong', `${id}: an increment that adds nothing, and is the first`);
       }
       if (before?.isInProcess === false && (isDelta === true || !isSame(before, frame))) {
-        problems.push(`${id}: was closed, and changes: ${differ(before.content, content)}`);
+        say('wrong', `${id}: was closed, and changes: ${differ(before.content, content)}`);
       }
       const more = (was: string | undefined, own: string): string => (isDelta === true ? (was ?? '') : '') + own;
       const message: SeenMessage = {
@@ -80,12 +93,12 @@ export function createFold(saidOf: SaidOf, keeps: boolean): Fold {
         const [was, is] = [before.thinking ?? before.content, message.thinking ?? message.content];
         const isAnew = JSON.stringify(readMark(was)) !== JSON.stringify(readMark(is));
         if (told.has(id) && isInProcess === false && toolCall === undefined && was !== is) {
-          problems.push(`${id}: closed with something else than was told: ${differ(was, is)}`);
+          say(kindOf(was, is), `${id}: closed with something else than was told: ${differ(was, is)}`);
         } else if (is !== '' && !isAnew && !is.startsWith(was)) {
-          problems.push(`${id}: what was told is gone: ${differ(was, is)}`);
+          say('lost', `${id}: what was told is gone: ${differ(was, is)}`);
         }
       }
-      if (before !== undefined && before.sort !== sort) problems.push(`${id}: its sort number changes`);
+      if (before !== undefined && before.sort !== sort) say('wrong', `${id}: its sort number changes`);
       told.add(id);
       messages.set(id, message);
       check(message);
@@ -104,6 +117,16 @@ function isSame(one: SeenMessage, other: SeenMessage): boolean {
     JSON.stringify(one.toolCall) === JSON.stringify(other.toolCall) &&
     (other.isInProcess ?? false) === one.isInProcess
   );
+}
+
+/** Whether a text lacks something of what it should be, or has something twice: by the words at which it departs. */
+export function kindOf(found: string, expected: string): ProblemKind {
+  let at = 0;
+  while (at < found.length && found[at] === expected[at]) at += 1;
+  const next = found.slice(at, at + 8);
+  if (next === '') return expected.length > at ? 'lost' : 'wrong';
+  if (expected.indexOf(next, at) >= 0) return 'lost';
+  return expected.slice(0, at + 8).includes(next) ? 'doubled' : 'wrong';
 }
 
 /** Where two texts differ, in a few characters. */

@@ -1,6 +1,6 @@
 /** What must hold of a thread when all is over: the same for every reader and in the store, and just what was said. */
 import type { Frame } from '@inlay/contract/chat.ts';
-import { differ, type SeenMessage } from './fold.ts';
+import { differ, kindOf, type Problem, type ProblemKind, type SeenMessage } from './fold.ts';
 import type { AskedAttempt } from './model.ts';
 import type { AskedRecord, ReaderRecord } from './readers.ts';
 import { readMark, turnsOf } from './script.ts';
@@ -30,14 +30,6 @@ export interface Said {
   readonly asked: readonly AskedAttempt[];
 }
 
-/** What kind of problem it is. */
-export type ProblemKind = 'lost' | 'doubled' | 'stuck' | 'wrong';
-/** Something that cannot be. */
-export interface Problem {
-  readonly kind: ProblemKind;
-  readonly text: string;
-}
-
 /** A message of a chat as it is compared. */
 export function seenOf(frame: Frame): SeenMessage {
   const { id, role, content, thinking, graphPath, toolCall, isInProcess = false, sort } = frame;
@@ -58,8 +50,8 @@ export function judgeThread({ asked, served, stored, runs }: ThreadEnd, said: Sa
   const problems: Problem[] = [];
   const say = (kind: ProblemKind, text: string): void => void problems.push({ kind, text });
   for (const [index, messages] of served.entries()) {
-    for (const text of compare(messages, stored))
-      say(kindOf(text), `served by node ${index}, against the store: ${text}`);
+    for (const { kind, text } of compare(messages, stored))
+      say(kind, `served by node ${index}, against the store: ${text}`);
   }
   for (const [index, { sort, isInProcess, id }] of stored.entries()) {
     if (sort !== index + 1) say('wrong', `${id} has the sort number ${sort}, not ${index + 1}`);
@@ -90,12 +82,12 @@ function judgeReader(
   run: StoredRun,
   say: (kind: ProblemKind, text: string) => void,
 ): void {
-  for (const text of problems) say('wrong', `${name}: ${text}`);
+  for (const { kind, text } of problems) say(kind, `${name}: ${text}`);
   if (isStuck) {
     say('stuck', `${name} has not seen the end`);
     return;
   }
-  for (const text of compare(messages, expected)) say(kindOf(text), `${name}, against the store: ${text}`);
+  for (const { kind, text } of compare(messages, expected)) say(kind, `${name}, against the store: ${text}`);
   if (usage !== null && !isDeepEqual(usage, run.usage)) say('wrong', `${name} was told another usage`);
 }
 
@@ -155,7 +147,10 @@ function judgeAnswer(
       say,
     );
     for (const { toolCall } of own) {
-      if (toolCall !== undefined && toolCall.result === undefined) say('wrong', `${where}: a call without a result`);
+      if (toolCall === undefined) continue;
+      if (toolCall.result === undefined) say('wrong', `${where}: a call without a result`);
+      else if (toolCall.result.startsWith('{"error":{"code":"INTERNAL"'))
+        say('wrong', `${where}: a tool failed by a defect`);
     }
     if (turn === turns - 1 && finals[0]?.content !== text) {
       say('wrong', `${where}: the final is another text: ${differ(finals[0]?.content ?? '', text)}`);
@@ -190,26 +185,24 @@ const turnOf = (message: SeenMessage): number | undefined => readMark(markText(m
 const afterMark = (input: string): string => /m\d+\.\d+\.\d+\.(c\d+)/.exec(input)?.[1] ?? '';
 
 /** How what a reader has differs from what it should have. */
-function compare(found: readonly SeenMessage[], expected: readonly SeenMessage[]): string[] {
-  const problems: string[] = [];
+function compare(found: readonly SeenMessage[], expected: readonly SeenMessage[]): Problem[] {
+  const problems: Problem[] = [];
+  const say = (kind: ProblemKind, text: string): void => void problems.push({ kind, text });
   const byId = new Map(found.map((message) => [message.id, message]));
-  if (byId.size !== found.length) problems.push('doubled: an id stands twice');
+  if (byId.size !== found.length) say('doubled', 'an id stands twice');
   for (const message of expected) {
-    const own = byId.get(message.id);
-    byId.delete(message.id);
-    if (own === undefined) problems.push(`lost: ${message.id} (sort ${message.sort})`);
+    const { id, sort } = message;
+    const own = byId.get(id);
+    byId.delete(id);
+    if (own === undefined) say('lost', `${id} (sort ${sort}) is not there`);
     else if (!isDeepEqual(own, message)) {
+      const kind = own.content === message.content ? 'wrong' : kindOf(own.content, message.content);
       const where = differ(JSON.stringify(sorted(own)), JSON.stringify(sorted(message)));
-      problems.push(`${message.id} (sort ${message.sort}) differs: ${where}`);
+      say(kind, `${id} (sort ${sort}) differs: ${where}`);
     }
   }
-  for (const id of byId.keys()) problems.push(`doubled: ${id} is too much`);
+  for (const id of byId.keys()) say('doubled', `${id} is too much`);
   return problems;
-}
-
-function kindOf(text: string): ProblemKind {
-  if (text.startsWith('lost')) return 'lost';
-  return text.startsWith('doubled') ? 'doubled' : 'wrong';
 }
 
 function isDeepEqual(one: unknown, other: unknown): boolean {

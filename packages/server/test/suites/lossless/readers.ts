@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Frame, Usage } from '@inlay/contract/chat.ts';
 import { abortChat, type ChatWords, readChat, type Speaker } from './chat-call.ts';
-import { createFold, type SaidOf, type SeenMessage } from './fold.ts';
+import { createFold, type Problem, type SaidOf, type SeenMessage } from './fold.ts';
 import { questionText, randomOf } from './script.ts';
 
 /** Where nodes are to be found, as a load balancer knows it. */
@@ -30,7 +30,7 @@ export interface ReaderRecord {
   readonly messages: readonly SeenMessage[];
   /** What the run used; null where the reader came after its end. */
   readonly usage: Usage | null;
-  readonly problems: readonly string[];
+  readonly problems: readonly Problem[];
   readonly cuts: number;
   /** Connections that broke off by themselves, and calls that nobody could answer. */
   readonly breaks: number;
@@ -96,7 +96,8 @@ async function readToEnd(
 ): Promise<ReaderRecord> {
   const random = randomOf(seed, 'reader', question, name);
   const fold = createFold(saidOf, random() < 0.5);
-  const problems: string[] = [];
+  const problems: Problem[] = [];
+  const say = (text: string): void => void problems.push({ kind: 'wrong', text });
   const lines: string[] = [];
   let chatId = knownId;
   let usage: Usage | null = null;
@@ -140,7 +141,7 @@ async function readToEnd(
       isTaken ||= frame.id === input?.messageId;
       if (frame.id === '__cutoff__' && frame.state !== undefined) {
         isLive = frame.state.isStreaming;
-        if (chatId !== null && chatId !== frame.state.chatId) problems.push('another thread than before');
+        if (chatId !== null && chatId !== frame.state.chatId) say('another thread than before');
         chatId = frame.state.chatId;
         onChatId(chatId);
         isOver = !isLive;
@@ -162,11 +163,11 @@ async function readToEnd(
       else breaks += 1;
       // 429 and 503 say that coming back helps; 0 is nobody.
       if (ending.kind === 'refused' && ![0, 429, 503].includes(ending.status)) {
-        problems.push(`refused with ${ending.status}: ${ending.text}`);
+        say(`refused with ${ending.status}: ${ending.text}`);
         if (ending.status < 500) return toRecord(false);
       }
     } catch (error) {
-      problems.push(`connection ${connection}: ${String(error)}`);
+      say(`connection ${connection}: ${String(error)}`);
       connection += 1;
       breaks += 1;
     }

@@ -1,8 +1,9 @@
 /**
- * `npm run test:lossless -- --runs 300 [--seed n]`: answers that are written while their readers are cut off at any byte and come
- * back, on either of two nodes, while nodes and PostgreSQL are killed by SIGKILL; a third of the runs is on one node with the
- * embedded store. At the end every reader has the thread that the store has, which is what the language model said: nothing
- * lost, nothing doubled, nothing stuck.
+ * `npm run test:lossless -- --runs 300 [--seed n] [--only postgres|embedded]`: answers that are written while their readers are cut
+ * off at any byte and come back, on either of two nodes, while nodes and PostgreSQL are killed by SIGKILL, and nodes are stopped or
+ * stand still; a third of the runs is on one node with the embedded store. At the end every reader has the thread that the store
+ * has, which is what the language model said: nothing lost, nothing doubled, nothing stuck. What went wrong is written into a
+ * folder below the system's temporary one: every line that came, when, to whom.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,8 +14,9 @@ import { startPostgres } from '../../postgres.ts';
 import { queryPglite, queryPostgres } from '../raw-store.ts';
 import type { Speaker } from './chat-call.ts';
 import { type Nodes, startNodes } from './faults.ts';
+import type { Problem } from './fold.ts';
 import { type ChatInstallation, writeChatInstallation } from './installation.ts';
-import { judgeThread, type Problem, type ThreadEnd } from './judge.ts';
+import { judgeThread, type ThreadEnd } from './judge.ts';
 import { type LosslessModel, openLosslessModel } from './model.ts';
 import { readServed, readStoredThreads, type StoredThreads } from './read-end.ts';
 import { type AskedRecord, askQuestion } from './readers.ts';
@@ -25,7 +27,9 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 /** After the last fault, or after its question where that is later, a reader has to have seen the end within so long. */
 const boundMs = 90_000;
 /** Between two faults, by chance. */
-const betweenMs = { min: 200, max: 2500 };
+const betweenMs = { min: 50, max: 1500 };
+/** How long an answer is waited for between two faults, at most. */
+const answerMsMax = 8000;
 /** For so many runs one fault, if they take long enough. */
 const runsPerFault = 5;
 const usersMax = 40;
@@ -73,6 +77,7 @@ function planThreads(seed: number, first: number, runs: number): number[][] {
 async function askThread(
   questions: readonly number[],
   { seed, stage, model }: { readonly seed: number; readonly stage: Stage; readonly model: LosslessModel },
+  progress: Progress,
 ): Promise<ThreadRecord> {
   const [first = 0] = questions;
   const speaker = { apiKey: stage.apiKey, externalId: `reader-${first % usersMax}`, agentId: 1 + (first % 2) };
@@ -84,6 +89,7 @@ async function askThread(
     const { nodes: addresses } = stage;
     const record = await askQuestion({ seed, question, speaker, chatId, addresses, saidOf: model.find, stuckAt });
     asked.push(record);
+    progress.answered += 1;
     chatId = record.chatId;
     // What follows would only tell the same.
     if (chatId === null || record.readers.some(({ isStuck }) => isStuck)) break;
@@ -91,13 +97,26 @@ async function askThread(
   return { speaker, chatId, asked };
 }
 
-/** Breaks one thing after another until all is over, `count` of them at most: thereafter whatever still goes on has to end. */
-async function goOnBreaking(stage: Stage, random: () => number, isOver: () => boolean, count: number): Promise<void> {
-  for (let left = count; left > 0 && !isOver(); left--) {
+/** How far a stage is. */
+interface Progress {
+  /** Questions of which every reader has seen the end. */
+  answered: number;
+  isOver: boolean;
+}
+
+/**
+ * Breaks one thing after another until all is over, `count` of them at most: thereafter whatever still goes on has to end. Mostly
+ * something is answered in between, else nothing would ever be; but not always, since what has just come back may go again.
+ */
+async function goOnBreaking(stage: Stage, random: () => number, progress: Progress, count: number): Promise<void> {
+  for (let left = count; left > 0 && !progress.isOver; left--) {
+    const { answered } = progress;
+    const deadline = Date.now() + (random() < 0.7 ? answerMsMax : 0);
+    while (progress.answered === answered && Date.now() < deadline && !progress.isOver) await pause(20);
     await pause(betweenMs.min + random() * (betweenMs.max - betweenMs.min));
-    if (isOver()) return;
+    if (progress.isOver) return;
     const what = await stage.nodes.breakOne(random);
-    say(`  ${stage.name}: ${what}`);
+    say(`  ${stage.name}: ${what}; ${progress.answered} questions are answered`);
   }
 }
 
@@ -108,20 +127,15 @@ async function runStage(
 ): Promise<readonly Problem[]> {
   const waiting = planThreads(seed, first, runs);
   const records: ThreadRecord[] = [];
-  let isAsked = false;
-  const breaking = goOnBreaking(
-    stage,
-    randomOf(seed, 'faults', stage.name),
-    () => isAsked,
-    Math.ceil(runs / runsPerFault),
-  );
+  const progress: Progress = { answered: 0, isOver: false };
+  const breaking = goOnBreaking(stage, randomOf(seed, 'faults', stage.name), progress, Math.ceil(runs / runsPerFault));
   const work = async (): Promise<void> => {
     for (let questions = waiting.shift(); questions !== undefined; questions = waiting.shift()) {
-      records.push(await askThread(questions, { seed, stage, model }));
+      records.push(await askThread(questions, { seed, stage, model }, progress));
     }
   };
   await Promise.all(Array.from({ length: Math.min(stage.concurrent, Math.ceil(runs / 6)) }, work));
-  isAsked = true;
+  progress.isOver = true;
   await breaking;
 
   const ends: { readonly record: ThreadRecord; readonly served: ThreadEnd['served'] }[] = [];
@@ -159,10 +173,10 @@ function report(
   const count = (kind: Problem['kind']): number => problems.filter((problem) => problem.kind === kind).length;
   const inState = (state: string): number => runs.filter((run) => run.state === state).length;
   const codes = [...new Set(runs.flatMap(({ error }) => (error === null ? [] : [error.code])))];
-  const { nodesKilled, nodesStopped, postgresKilled } = nodes.counts;
+  const { nodesKilled, nodesStopped, nodesStill, postgresKilled } = nodes.counts;
   say(`${name}: ${asked.length} runs in ${records.length} threads, ${readers.length} readers
   cuts by readers ${sum(readers.map(({ cuts }) => cuts))}, breaks and refusals that they met ${sum(readers.map(({ breaks }) => breaks))}
-  nodes killed ${nodesKilled}, stopped ${nodesStopped}, PostgreSQL killed ${postgresKilled}
+  nodes killed ${nodesKilled}, stopped ${nodesStopped}, stood still ${nodesStill}, PostgreSQL killed ${postgresKilled}
   runs carried on ${runs.filter(({ attempts }) => attempts > 1).length} (${sum(runs.map(({ attempts }) => attempts - 1))} times)
   completed ${inState('completed')}, aborted ${inState('aborted')}, failed ${inState('failed')}${codes.length > 0 ? ` (${codes})` : ''}
   lost ${count('lost')}, doubled ${count('doubled')}, stuck ${count('stuck')}, wrong otherwise ${count('wrong')}`);
