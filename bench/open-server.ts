@@ -56,8 +56,12 @@ export async function openBenchServer(
   const made = spawnSync(process.execPath, [maker, folder], { stdio: ['ignore', 'ignore', 'inherit'] });
   if (made.status !== 0) throw new Error('The demo data could not be made.');
   const { languageModel } = options;
-  // The log is made as always, and written nowhere: its cost counts, the disk's does not.
-  const log = openLog({ write: () => undefined });
+  // The log is made as always, and written nowhere: its cost counts, the disk's does not. But what goes wrong is shown.
+  const log = openLog({
+    write(line) {
+      if (line.startsWith('{"level":"error"')) process.stderr.write(`${line.slice(0, 500).trimEnd()}\n`);
+    },
+  });
   const context = stack.use(
     await openContext(config, { log, ...(languageModel === undefined ? {} : { languageModel }) }),
   );
@@ -68,6 +72,6 @@ export async function openBenchServer(
   await applyDemo(context, config);
   const app = await buildApp(context);
   stack.defer(() => app.close());
-  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const url = await app.listen({ host: '127.0.0.1', port: 0, backlog: 4096 });
   return { url, context, apiKey, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }

@@ -83,7 +83,8 @@ export function serveParent(
   process.on('message', async (message: Message) => {
     const reply =
       message['kind'] === 'use' ? use() : await answer(message).catch((error) => ({ failure: String(error) }));
-    process.send?.(reply);
+    // The parent may be gone by now.
+    process.send?.(reply, undefined, undefined, () => undefined);
   });
   process.once('disconnect', () => void close().finally(() => process.exit(0)));
   process.send?.(ready);
