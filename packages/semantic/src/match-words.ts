@@ -57,7 +57,19 @@ interface NameIndex {
 
 /** Looks up every word of `searchQuery` in the names, titles and synonyms of what the user may see; words such as `by` are skipped. */
 export function matchWords(relations: readonly RelationMetadata[], searchQuery: string): WordMatches {
-  const names = indexNames(relations);
+  return matchIn(indexNames(relations), searchQuery);
+}
+
+/** The same as {@link matchWords} for many searches: the names are indexed once, with the first one. */
+export function createWordMatcher(relations: readonly RelationMetadata[]): (searchQuery: string) => WordMatches {
+  let names: NameIndex | null = null;
+  return (searchQuery) => {
+    names ??= indexNames(relations);
+    return matchIn(names, searchQuery);
+  };
+}
+
+function matchIn(names: NameIndex, searchQuery: string): WordMatches {
   const words = wordsOf(searchQuery.slice(0, 2000)).slice(0, searchWordsMax);
   const stems = words.map(stem);
   const resolved: WordMatch[] = [];

@@ -51,8 +51,26 @@ const errorKeys = ['type', 'message', 'stack', 'code', 'severity', 'schema', 'ta
 
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
-  const all = Object.entries(stdSerializers.err(error));
-  return Object.fromEntries(all.filter(([key, value]) => errorKeys.includes(key) && value !== undefined));
+  const all = Object.entries(stdSerializers.err(error)).filter(
+    ([key, value]) => errorKeys.includes(key) && value !== undefined,
+  );
+  const shown = Object.fromEntries(all);
+  if (!doesQuoteValues(error)) return shown;
+  // The texts of causes stand in the message and the stack as well; of the stack only the places are left.
+  const places = error.stack?.match(/^ {4}at .*$/gm) ?? [];
+  return { ...shown, message: String(shown['message']).replace(/["'`].*$/s, '…'), stack: places.join('\n') };
+}
+
+/**
+ * Whether the text of an error, or of what caused it, quotes the value that it is about: what is wrong with a value (PostgreSQL's
+ * class 22), and JSON that does not parse.
+ */
+function doesQuoteValues(error: Error): boolean {
+  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    const code = 'code' in at ? String(at.code) : '';
+    if (at instanceof SyntaxError || /^22[0-9A-Z]{3}$/.test(code)) return true;
+  }
+  return false;
 }
 
 function hideSecrets(line: string): string {

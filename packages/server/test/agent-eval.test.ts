@@ -25,7 +25,7 @@ afterAll(async () => {
   await rm(root, { recursive: true, force: true, maxRetries: 3 });
 });
 
-/** One question of each verdict. */
+/** One question of each verdict, and one to which the answer is nothing. */
 const mixed = `
 as: { groups: [merchant], userAttributes: [{ name: merchant_id, value: 7 }] }
 questions:
@@ -41,6 +41,10 @@ questions:
   - name: bad SQL
     question: Orders by channel
     sql: SELECT nothing FROM sales
+  - name: for nobody
+    question: Orders by channel
+    as: {}
+    expect: nothing
 `;
 
 async function evaluate(...args: readonly string[]) {
@@ -73,7 +77,7 @@ describe('agent eval', { timeout: 60_000 }, () => {
     expect(code).toBe(1);
     const { counts, questions, agent } = JSON.parse(out);
     expect(agent).toEqual({ id: 1, name: 'Shop analyst' });
-    expect(counts).toEqual({ pass: 1, fail: 1, review: 1, error: 1 });
+    expect(counts).toEqual({ pass: 2, fail: 1, review: 1, error: 1 });
     expect(questions).toMatchObject([
       { name: 'right', verdict: 'pass', reasons: [], file: 'eval/mixed.yml', sql: expect.stringContaining('channel') },
       {
@@ -91,6 +95,7 @@ describe('agent eval', { timeout: 60_000 }, () => {
         verdict: 'error',
         reasons: [expect.stringMatching(/^The expected SQL fails: MEMBER_NOT_FOUND/), expect.anything()],
       },
+      { name: 'for nobody', verdict: 'pass', reasons: [], sql: null, expectedSql: null, answer: expect.any(String) },
     ]);
   });
 

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { type AgentDependencies, type AgentLimits, runAgent } from '../src/agent/agent-loop.ts';
+import type { AgentDependencies, AgentLimits } from '../src/agent/agent-dependencies.ts';
+import { runAgent } from '../src/agent/agent-loop.ts';
 import type { AgentEvent } from '../src/agent/events.ts';
 import type { AgentInput } from '../src/agent/run-agent.ts';
 import { InlayError } from '../src/errors.ts';

@@ -1,8 +1,8 @@
 /** What a language model over the network is sent, and what is made of what it writes. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { AgentEvent } from '../src/agent/events.ts';
 import type { ConversationMessage } from '../src/agent/language-models/language-model.ts';
-import { eventsOf, loopDependencies, toolThat } from './loop-world.ts';
+import { eventsOf, loopDependencies, noGrounding, toolThat } from './loop-world.ts';
 import { call, type ScriptStep, say, scripted, scriptedNetwork } from './scripted-language-model.ts';
 
 const rows = toolThat('rows', async () => ({
@@ -135,10 +135,79 @@ describe('in private mode', () => {
     expect(events.find(({ type }) => type === 'text-end')).toMatchObject({ modelText: '42' });
   });
 
+  test('of a run that is carried on it is told nothing that was said before private mode, nor is a later one', async () => {
+    const open = scriptedNetwork([
+      [say('I look at secret-0.'), call('rows', { channel: 'secret-1' })],
+      [say('It is secret-2.'), call('rows', { channel: 'secret-3' }, 'more')],
+      [say('Done.')],
+    ]);
+    const before = await eventsOf(loopDependencies(open, { tools: [rows] }));
+    const steps = before.flatMap((event) => (event.type === 'step' ? [event.step] : []));
+    const results = new Map(
+      before.flatMap((event) => (event.type === 'tool-end' ? [[event.messageId, event.result] as const] : [])),
+    );
+    // As if its node had gone before the last turn, and private mode had been switched on meanwhile.
+    const resume = { steps: steps.slice(0, 4), results, unfinished: [] };
+    const model = scriptedNetwork([[call('rows', {})], [say('It is {{qabcdef01.channel[1]}}.')]]);
+    const events = await eventsOf(loopDependencies(model, { tools: [rows], isPrivate: true }), { resume });
+    expect(steps.map(({ kind }) => kind)).toEqual(['turn', 'tool', 'turn', 'tool', 'turn']);
+    expect(JSON.stringify(model.requests)).not.toContain('secret');
+    expect(textOf(events)).toBe('It is secret-0.');
+    // The calls of the thread hold values: so the whole answer is of unknown origin.
+    expect(events.filter(({ type }) => type === 'text-end')).toEqual([
+      { type: 'text-end', messageId: expect.any(String) },
+    ]);
+  });
+
   test('a model inside this process is told everything, as no value leaves it', async () => {
     const model = scripted([[call('rows', {})], [say('{{qabcdef01.totalRows}}')]]);
     const events = await eventsOf(loopDependencies(model, { tools: [rows], isPrivate: true }));
     expect(JSON.stringify(model.requests)).toContain('secret-29');
     expect(textOf(events)).toBe('{{qabcdef01.totalRows}}');
   });
+});
+
+test('an earlier result is read once in a run, however many turns tell it, and names are indexed once', async () => {
+  let indexed = 0;
+  const relation = {
+    name: 'sales',
+    type: 'view',
+    title: 'Sales',
+    description: '',
+    synonyms: [],
+    get members() {
+      indexed += 1;
+      return [];
+    },
+  } as const;
+  const search = (index: number): ConversationMessage[] => [
+    asked(`q${index}`),
+    {
+      role: 'assistant',
+      content: '',
+      modelText: null,
+      turnData: null,
+      toolCalls: [{ id: `s${index}`, name: 'meta', input: '{}' }],
+    },
+    {
+      role: 'tool',
+      toolCallId: `s${index}`,
+      name: 'meta',
+      result: `{"searchQuery":"sales ${index}","cubes":[]}`,
+    },
+    answered('Two\n\nparagraphs.', null),
+  ];
+  const model = scriptedNetwork([...Array.from({ length: 4 }, () => [call('rows', {})]), [say('Done.')]]);
+  const parse = vi.spyOn(JSON, 'parse');
+  using _spied = { [Symbol.dispose]: () => parse.mockRestore() };
+  const grounding = { ...noGrounding, context: { ...noGrounding.context, relations: [relation] } };
+  await eventsOf(
+    loopDependencies(model, { tools: [rows], closingLine: () => 'Certified.', ground: async () => grounding }),
+    { messages: [...Array.from({ length: 10 }, (_, index) => search(index)).flat(), asked('last')] },
+  );
+  expect(model.requests).toHaveLength(5);
+  expect(model.requests[4]?.messages.filter(({ role }) => role === 'tool')).toHaveLength(14);
+  const read = parse.mock.calls.filter(([text]) => String(text).includes('"searchQuery":"sales '));
+  expect(read).toHaveLength(10);
+  expect(indexed).toBe(1);
 });

@@ -2,12 +2,13 @@
 import type { Frame } from '@inlay/contract/chat.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type AgentDependencies, type AgentLimits, runAgent } from '../src/agent/agent-loop.ts';
+import type { AgentDependencies, AgentLimits } from '../src/agent/agent-dependencies.ts';
+import { runAgent } from '../src/agent/agent-loop.ts';
 import type { AgentStep } from '../src/agent/agent-step.ts';
 import type { AgentEvent } from '../src/agent/events.ts';
 import type { ConversationMessage } from '../src/agent/language-models/language-model.ts';
 import type { AgentInput, ResumeFrom } from '../src/agent/run-agent.ts';
-import { type LeftRow, readLeft } from '../src/chat/carry-on.ts';
+import { type LoggedEntry, readProgress } from '../src/chat/carry-on.ts';
 import { applyEvent, toHistory } from '../src/chat/frames.ts';
 import { InlayError } from '../src/errors.ts';
 import { checkShape, eventsOf, loopDependencies, question, saidIn, toolThat } from './loop-world.ts';
@@ -238,10 +239,10 @@ describe('a run that is carried on', () => {
 
 /** The messages that a reader has at the end of a run whose log was cut at `cuts`, one after the other, and then read back. */
 async function written(given: Script, cuts: readonly number[]): Promise<Frame[]> {
-  const rows: LeftRow[] = [];
+  const rows: LoggedEntry[] = [];
   const frames: Frame[] = [];
   for (const cut of [...cuts, Number.POSITIVE_INFINITY]) {
-    const left = readLeft('platform', 1, rows);
+    const left = readProgress('platform', 1, rows);
     let { state } = left;
     const events = await eventsOf(dependenciesOf(given), { resume: left.resume });
     // The last words are kept together with the end of the run.

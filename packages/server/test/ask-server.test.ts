@@ -16,6 +16,7 @@ type Replies = readonly ((reply: ServerResponse) => void)[];
 async function withServer(
   replies: Replies,
   work: (user: AsUser, asked: readonly Asked[]) => Promise<void>,
+  runMs = 60_000,
 ): Promise<void> {
   const asked: Asked[] = [];
   const server = createServer(async (request, reply) => {
@@ -34,7 +35,7 @@ async function withServer(
       deploymentId: 1,
       branch: 'dev',
       sessionSettings: { externalId: 'u' },
-      runMs: 2500,
+      runMs,
       messageId: '1795000000000-message',
     },
   );
@@ -79,13 +80,14 @@ describe('asUser', () => {
   });
 
   test('stops a run that takes too long', async () => {
-    await withServer([(reply) => reply.write(cutoff)], async (user, asked) => {
+    const work = async (user: AsUser, asked: readonly Asked[]): Promise<void> => {
       await expect(user.ask('Q')).rejects.toThrow('There was no whole reply within 3 seconds.');
       expect(asked[1]).toEqual({
         path: '/chat/stream-chat-state/abort',
         body: { chatId: 'c1', sessionSettings: { externalId: 'u' } },
       });
-    });
+    };
+    await withServer([(reply) => reply.write(cutoff)], work, 2500);
   });
 
   test('says what the server says, without asking again', async () => {

@@ -6,6 +6,7 @@ import type { CertifiedQuery } from '../src/agent/configuration/agent-configurat
 import {
   fingerprintOf,
   fingerprintOrNull,
+  keepFingerprints,
   matchExactly,
   nearest,
   normaliseRequest,
@@ -119,4 +120,22 @@ describe('the line below an answer', () => {
   test('a failed attempt before it changes nothing', () => {
     expect(line(call(other, { hasFailed: true }), call(byChannel))).toBe('From the certified query “Channels”.');
   });
+});
+
+test('a query is parsed once, and again only when others have taken its place in memory', () => {
+  let parsed: string[] = [];
+  const kept = keepFingerprints(250, (sql) => {
+    parsed.push(sql);
+    return sql.startsWith('bad') ? null : 'f'.repeat(90);
+  });
+  const [one, two, three] = ['SELECT 1', 'SELECT 2', 'SELECT 3'] as const;
+  for (const sql of [one, two, 'bad', one, 'bad', one]) kept(sql);
+  expect(parsed).toEqual([one, two, 'bad']);
+  parsed = [];
+  // The one that was met longest ago goes.
+  kept(three);
+  for (const sql of [one, 'bad', three]) kept(sql);
+  expect(parsed).toEqual([three]);
+  kept(two);
+  expect(parsed).toEqual([three, two]);
 });

@@ -60,6 +60,11 @@ const stripped: readonly (readonly [string, object, object])[] = [
     { mark: 'bar', encoding: { x: { ...x, axis: { grid: false } } } },
   ],
   [
+    'ticks without number',
+    { mark: 'bar', encoding: { x: { ...x, axis: { tickCount: 1e9 }, scale: { nice: 1e9 } } } },
+    { mark: 'bar', encoding: { x: { ...x, axis: {}, scale: {} } } },
+  ],
+  [
     'a range of expressions',
     { mark: 'bar', encoding: { color: { ...x, scale: { range: [{ expr: '1' }], zero: true } } } },
     { mark: 'bar', encoding: { color: { ...x, scale: { zero: true } } } },
@@ -103,6 +108,7 @@ const refused: readonly (readonly [string, unknown, RegExp])[] = [
     /"encoding\.x\.aggregate"/,
   ],
   ['too many layers', { layer: Array.from({ length: 11 }, () => ({ mark: 'bar' })) }, /"layer"/],
+  ['bins without number', { mark: 'bar', encoding: { x: { ...x, bin: { maxbins: 1e9 } } } }, /"encoding\.x\.bin/],
   ['no mark', { encoding: { x, y } }, /neither a mark nor a layer/],
   ['nothing that is left', { data: { values: [] } }, /neither a mark nor a layer/],
   ['a list', [], /vegaSpec/],
@@ -131,6 +137,9 @@ describe('a chart', () => {
       '{"mark":"bar"',
       "{mark:'bar'}",
       '['.repeat(16_000),
+      `${'['.repeat(8000)}${']'.repeat(8000)}`,
+      `{"mark":"bar","encoding":{"x":{"scale":${'['.repeat(8000)}${']'.repeat(8000)}}}}`,
+      `{"layer":${'['.repeat(8000)}${']'.repeat(8000)}}`,
       `{"mark":"bar","title":"${'x'.repeat(20_000)}"}`,
     ]) {
       expect(() => parseChartSpec(spec)).toThrow(expect.objectContaining({ code: 'TOOL_INPUT_INVALID' }));

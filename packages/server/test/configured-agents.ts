@@ -50,30 +50,33 @@ export interface AgentWorldSetup {
   readonly branches?: Readonly<Record<string, AgentFiles>>;
 }
 
+const limits = defaultLimits;
 const installationFile = fileURLToPath(new URL('../../../examples/storefront/inlay.yml', import.meta.url));
 
-/** Makes the world on a fresh database. Close it. */
-export async function openAgentWorld({
-  agentFiles,
-  languageModels = {},
-  branches,
-}: AgentWorldSetup): Promise<AgentWorld> {
+/** The storefront on a fresh database; its agents get their configuration with each world. Close it. */
+export interface AgentWorlds extends AsyncDisposable {
+  /** Makes a world, in the place of the one before, which is to be closed first. */
+  open(setup: AgentWorldSetup): Promise<AgentWorld>;
+}
+
+/** What all worlds on one database share. */
+interface Storefront {
+  readonly db: Db;
+  readonly accountId: number;
+  readonly users: Readonly<Record<DemoUser, number>>;
+}
+
+/** Installs the storefront, with a merchant and a user in no group. */
+export async function openAgentWorlds(): Promise<AgentWorlds> {
   await using opening = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), 'inlay-agents-'));
-  opening.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
-  await writeAgents(folder, agentFiles);
-  if (branches !== undefined) await makeBranches(folder, branches);
   const database = await openTestDatabase('postgres');
   opening.defer(() => database.close());
   const { db } = database;
-  const limits = defaultLimits;
-  const { accounts } = await readInstallation(installationFile, { dataFolder: folder, user: userShapes(limits) });
+  const { accounts } = await readInstallation(installationFile, { dataFolder: tmpdir(), user: userShapes(limits) });
   const own = accounts.map((account) => ({
     ...account,
     deployments: account.deployments.map((deployment) => ({
       ...deployment,
-      model: branches === undefined ? inject('demoModelFolder') : join(folder, 'model'),
-      agents: join(folder, 'agents'),
       warehouse: { ...deployment.warehouse, folder: inject('demoDataFolder') },
     })),
   }));
@@ -83,6 +86,29 @@ export async function openAgentWorld({
     merchant: await insertMerchant(db, accountId),
     nobody: await insertUser(db, accountId, 'nobody'),
   };
+  const parts = opening.move();
+  return {
+    open: (setup) => openAgentWorld({ db, accountId, users }, setup),
+    [Symbol.asyncDispose]: () => parts.disposeAsync(),
+  };
+}
+
+async function openAgentWorld(
+  { db, accountId, users }: Storefront,
+  { agentFiles, languageModels = {}, branches }: AgentWorldSetup,
+): Promise<AgentWorld> {
+  await using opening = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), 'inlay-agents-'));
+  opening.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
+  await writeAgents(folder, agentFiles);
+  if (branches !== undefined) await makeBranches(folder, branches);
+  await db
+    .updateTable('deployments')
+    .set({
+      model_folder: branches === undefined ? inject('demoModelFolder') : join(folder, 'model'),
+      agents_folder: join(folder, 'agents'),
+    })
+    .execute();
   const lines: string[] = [];
   const log = openLog({ write: (line: string) => void lines.push(line) });
   const deployments = opening.use(openDeployments({ db, log, changes: noChanges }));

@@ -1,15 +1,21 @@
 /** From configuration to runs: which language model, tools, limits and words a run gets, and how it fails without. */
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { AgentEvent } from '../src/agent/events.ts';
 import type { LanguageModel } from '../src/agent/language-models/language-model.ts';
 import { InlayError } from '../src/errors.ts';
-import { type AgentFiles, type AgentWorld, answerOf, openAgentWorld } from './configured-agents.ts';
+import { type AgentFiles, type AgentWorld, type AgentWorlds, answerOf, openAgentWorlds } from './configured-agents.ts';
 import { call, say, scriptedNetwork } from './scripted-language-model.ts';
 
 const storefront = new URL('../../../examples/storefront/agents/', import.meta.url);
 const example = (path: string) => readFile(fileURLToPath(new URL(path, storefront)), 'utf8');
+
+let worlds: AgentWorlds;
+beforeAll(async () => {
+  worlds = await openAgentWorlds();
+});
+afterAll(() => worlds[Symbol.asyncDispose]());
 
 let world: AgentWorld | undefined;
 afterEach(async () => {
@@ -20,7 +26,7 @@ async function open(
   agentFiles: AgentFiles,
   languageModels: Readonly<Record<string, LanguageModel>> = {},
 ): Promise<AgentWorld> {
-  world = await openAgentWorld({ agentFiles, languageModels });
+  world = await worlds.open({ agentFiles, languageModels });
   return world;
 }
 
@@ -205,7 +211,12 @@ describe('a language model over the network', () => {
 describe('on a branch', () => {
   const isToldPrivate = async (agentFiles: AgentFiles, dev: AgentFiles): Promise<boolean> => {
     const model = scriptedNetwork([[say('Done.')]]);
-    world = await openAgentWorld({ agentFiles, branches: { dev }, languageModels: { house: model } });
+    const languageModels = {
+      house: model,
+      vault: scriptedNetwork([], { isPrivate: true }),
+      other: scriptedNetwork([]),
+    };
+    world = await worlds.open({ agentFiles, branches: { dev }, languageModels });
     await world.ask('hello', { branch: 'dev' });
     await world.close();
     return model.requests[0]?.system.includes('You see no values') ?? false;
@@ -218,6 +229,11 @@ describe('on a branch', () => {
     ['a branch can be stricter', config(''), config('private: true'), true],
     ['neither says so', config(''), config(''), false],
     ['nobody can say what a broken default branch means', config('privat: true'), config(''), true],
+    ['a branch cannot move an agent away from the built-in analyst', {}, config(''), true],
+    ['nor one agent of several', config('agents: [{name: Shop analyst, llm: builtin}]'), config(''), true],
+    ['nor from a language model that the operator made private', { 'config.yml': 'llm: vault' }, config(''), true],
+    ['nor from one that does not exist', { 'config.yml': 'llm: gone' }, config(''), true],
+    ['the default branch sends rows to another one', { 'config.yml': 'llm: other' }, config(''), false],
   ])('%s', async (_name, agentFiles, dev, isPrivate) => {
     expect(await isToldPrivate(agentFiles, dev)).toBe(isPrivate);
   });
@@ -229,7 +245,7 @@ describe('on a branch', () => {
       'rules/a.md': rule('name: Tone\ntype: always', text),
     });
     const branches = { dev: tone('Of the branch.'), broken: config('x: y') };
-    world = await openAgentWorld({ agentFiles: tone('Of main.'), branches, languageModels: { house: model } });
+    world = await worlds.open({ agentFiles: tone('Of main.'), branches, languageModels: { house: model } });
     const onMain = await world.ask('hello');
     const onDev = await world.ask('hello', { branch: 'dev' });
     expect(failureOf(await world.ask('hello', { branch: 'broken' }))).toMatchObject({
@@ -263,6 +279,8 @@ describe('what cannot be', () => {
     expect(failureOf(events)).toMatchObject({ code: 'LANGUAGE_MODEL_UNKNOWN' });
     expect(JSON.stringify(events)).not.toContain('gone');
     expect(world?.logText()).toContain('"languageModel":"gone"');
+    expect(world?.logText()).toContain('config.yml names gone');
+    expect(world?.logText()).not.toContain('builtin');
   });
 
   test('what names nothing is told once', async () => {

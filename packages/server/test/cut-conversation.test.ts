@@ -122,3 +122,25 @@ test('tokens are counted in bytes, not in characters', () => {
   expect(estimateTokens('€€')).toBe(3);
   expect(estimateTokens('')).toBe(0);
 });
+
+test('what is far beyond what fits is not even made ready', () => {
+  const thread = Array.from({ length: 50 }, (_, index) => [
+    user(`q${index}`),
+    ...calling(`c${index}`, ['x'.repeat(2000)]),
+    answer('a'),
+  ]);
+  const asked = new Set<ConversationMessage>();
+  const cut = cutConversation([...thread.flat(), user('last')], 4000, (message) => {
+    asked.add(message);
+    return message.role === 'tool' ? [{ ...message, result: 'short' }] : [message];
+  });
+  expect(cut.length).toBeGreaterThan(40);
+  expect(asked.size).toBeGreaterThanOrEqual(cut.length - 1);
+  expect(asked.size).toBeLessThanOrEqual(cut.length + 4);
+});
+
+test('a message of which nothing is left is as if it were not there', () => {
+  const messages = [user('a'), answer(''), user('b'), ...calling('c', ['1']), answer('')];
+  const toReady = (message: ConversationMessage) => ('content' in message && message.content === '' ? [] : [message]);
+  expect(cutConversation(messages, 10_000, toReady)).toEqual([user('a'), user('b'), ...calling('c', ['1'])]);
+});

@@ -70,6 +70,18 @@ describe('evaluateQuestion', () => {
     expect(await gradeOf(ran('nothing'), { sql: 'nothing' })).toMatchObject({ verdict: 'review' });
   });
 
+  test('where nothing is expected, only rows that tell something are wrong', async () => {
+    const nothing = { sql: null };
+    results.set('sums', { schema: [], rows: [[null, 0]] });
+    expect(await gradeOf({ text: 'There is no data that you may query.' }, nothing)).toMatchObject({ verdict: 'pass' });
+    const refused = { queries: [{ sql: right, problem: 'RELATION_NOT_FOUND: No such view.' }] };
+    expect(await gradeOf(refused, nothing)).toMatchObject({ verdict: 'pass', reasons: [] });
+    expect(await gradeOf(ran('nothing', 'sums'), nothing)).toMatchObject({ verdict: 'pass' });
+    expect(await gradeOf(ran(right, 'nothing'), nothing)).toMatchObject({ verdict: 'fail', sql: right });
+    expect(await gradeOf({ failure: 'LANGUAGE_MODEL_FAILED: …' }, nothing)).toMatchObject({ verdict: 'error' });
+    expect(await gradeOf(ran('gone'), nothing)).toMatchObject({ verdict: 'error' });
+  });
+
   test('a certified question is to be answered by its query, however it is laid out', async () => {
     const certified = {
       name: 'orders',
@@ -201,7 +213,7 @@ describe('a folder of questions', () => {
     const folder = await folderOf('bad', {
       'config.yml': 'llms: x\n',
       'eval/a.yml':
-        'questions:\n  - question: " "\n    sql: x\n  - question: Both?\n    sql: x\n    certified_query: y\n',
+        'questions:\n  - question: " "\n    sql: x\n  - question: Both?\n    sql: x\n    certified_query: y\n  - question: None?\n',
       'eval/b.yml': 'as: { externalId: a, internalId: b }\nquestions:\n  - question: Q\n    sql: x\n    asked: y\n',
       'eval/c.yml': 'questions: [\n',
     });
@@ -211,7 +223,8 @@ describe('a folder of questions', () => {
     expect(text.split('\n')).toEqual([
       expect.stringMatching(/^config\.yml:1:\d+: "llms" is not known here/),
       'eval/a.yml:2:15: questions.0.question: must not be blank',
-      'eval/a.yml:4:5: questions.1: needs either sql or certified_query',
+      'eval/a.yml:4:5: questions.1: sql, certified_query and expect exclude each other',
+      'eval/a.yml:7:5: questions.2: needs one of sql, certified_query and expect',
       expect.stringMatching(/^eval\/b\.yml:1:5: as: externalId and internalId exclude each other$/),
       expect.stringMatching(/^eval\/b\.yml:5:12: "asked" is not known here/),
       expect.stringMatching(/^eval\/c\.yml:\d+:\d+: /),

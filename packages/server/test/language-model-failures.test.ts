@@ -3,7 +3,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { boundedFetch } from '../src/agent/language-models/bounded-fetch.ts';
 import { InlayError } from '../src/errors.ts';
-import { type LanguageModelServer, says, scriptedEntry, scriptedKey, type WireTurn } from './language-model-server.ts';
+import { openLog } from '../src/log.ts';
+import {
+  type LanguageModelServer,
+  says,
+  scriptedEntry,
+  scriptedKey,
+  type WireScript,
+  type WireTurn,
+} from './language-model-server.ts';
 import { busy, collect, done, openNetworkModel, question, saysAll, tokens, wires } from './language-model-world.ts';
 
 export const failedWith = (code: string) => expect.objectContaining({ name: 'InlayError', code });
@@ -44,11 +52,30 @@ describe.each(wires)('%s', (wire) => {
     expect(error).toEqual(failedWith('LANGUAGE_MODEL_FAILED'));
     if (!(error instanceof InlayError)) throw new Error('not ours');
     expect(error.message).toBe('The language model failed.');
-    expect(String(error.cause)).toContain('status 503: You cannot use [hidden], xxx');
-    expect(String(error.cause).length).toBeLessThan(400);
+    const type = wire === 'openai' ? 'server_error' : 'api_error';
+    expect(String(error.cause)).toBe(`Error: status 503: the provider refused: ${type}`);
     expect(world.server.requests).toHaveLength(2);
     expect(world.told()).toContain('"status":503');
     expect(world.told()).not.toContain(scriptedKey);
+    expect(world.told()).not.toContain('You cannot');
+  });
+
+  test.each<[string, (echo: string) => WireTurn]>([
+    ['a refusal', (message) => ({ status: 400, message, headers: { 'x-request-id': 'req_provider_7' } })],
+    ['an error in the stream', (message) => ({ steps: [{ type: 'error', message }] })],
+    ['an answer that cannot be read', (message) => ({ steps: [says(message), { type: 'garbage' }] })],
+  ])('a provider that echoes what it was sent: none of it is told (%s)', async (name, turn) => {
+    const script: WireScript = ({ text }) => turn(`Invalid: ${text}`);
+    await using world = await openNetworkModel(wire, script, { entry: { retries: 0 } });
+    const { error } = await collect(world.ask([{ role: 'user', content: 'SECRET-of-another is 4242424242' }]));
+    const lines: string[] = [];
+    openLog({ write: (line) => void lines.push(line) }).warn({ err: error }, 'a run failed');
+    const told = `${world.told()}\n${lines.join('')}`;
+    expect(told).toContain('LANGUAGE_MODEL_FAILED');
+    expect(told).not.toMatch(/SECRET|42424|analyst|Invalid/);
+    if (name !== 'a refusal') return;
+    expect(told).toContain('"status":400');
+    expect(told).toContain('"providerRequestId":"req_provider_7"');
   });
 
   test.each([
@@ -105,9 +132,16 @@ describe.each(wires)('%s', (wire) => {
   ] as const)('abort %s ends the stream and the connection', async (_name, steps) => {
     await using world = await openNetworkModel(wire, [{ steps }]);
     const stop = new AbortController();
-    const collecting = collect(world.ask([question], stop.signal));
-    while (world.server.requests.length === 0) await pause(5);
-    await pause(20);
+    let said = 0;
+    const asked = world.ask([question], stop.signal);
+    async function* noted() {
+      for await (const event of asked) {
+        said += event.type === 'text' ? 1 : 0;
+        yield event;
+      }
+    }
+    const collecting = collect(noted());
+    while (world.server.requests.length === 0 || said < steps.length - 1) await pause(5);
     const reason = new InlayError('ABORTED', 'Stopped.');
     stop.abort(reason);
     expect((await collecting).error).toBe(reason);
@@ -122,7 +156,7 @@ describe.each(wires)('%s', (wire) => {
   });
 
   test('abort during a pause ends it', async () => {
-    await using world = await openNetworkModel(wire, () => ({ status: 429, headers: { 'retry-after': '0.4' } }), {
+    await using world = await openNetworkModel(wire, () => ({ status: 429, headers: { 'retry-after': '50' } }), {
       entry: { retries: 10 },
     });
     const stop = new AbortController();
@@ -145,6 +179,15 @@ describe.each(wires)('%s', (wire) => {
 });
 
 describe('answers have an end', () => {
+  test.each(wires)('a turn with more tool calls than any run may make fails: %s', async (wire) => {
+    const one = (index: number) => ({ id: `call_${index}`, name: 'platformMeta', input: ['{}'] });
+    const turn = { steps: [{ type: 'calls', calls: Array.from({ length: 300 }, (_, index) => one(index)) }] } as const;
+    await using world = await openNetworkModel(wire, () => turn, { entry: { retries: 0 } });
+    const { error } = await collect(world.ask());
+    expect(error).toEqual(failedWith('LANGUAGE_MODEL_FAILED'));
+    expect(world.told()).toContain('more tool calls than allowed');
+  });
+
   const ask = (server: LanguageModelServer) =>
     boundedFetch(`${server.url}/messages`, { method: 'POST', body: JSON.stringify({}) });
   /** Bytes that are read of an answer, until it ends or is cut off. */

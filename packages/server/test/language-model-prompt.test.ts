@@ -156,3 +156,12 @@ test('text in pieces is the text, wherever it is cut', () => {
     }),
   );
 });
+
+test('an input too deep to be written as JSON again is told as text', () => {
+  const input = `{"searchQuery":"x","more":${'['.repeat(20_000)}${']'.repeat(20_000)}}`;
+  const call = { id: 'c', name: 'platformMeta', input };
+  const asking = { role: 'assistant', content: '', modelText: null, toolCalls: [call], turnData: null } as const;
+  const { prompt } = toPrompt({ system: '', messages: [{ role: 'user', content: 'q' }, asking] }, 'me', null);
+  expect(() => JSON.stringify(prompt)).not.toThrow();
+  expect(JSON.stringify(prompt)).toContain('searchQuery');
+});

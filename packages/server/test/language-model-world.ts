@@ -50,7 +50,7 @@ export async function openNetworkModel(
   const model = createNetworkModel([own, ...others], {
     log,
     pauseMs: 5,
-    pauseMsMax: 500,
+    pauseMsMax: 60_000,
     aliveEveryMs: 0,
     random: () => 0,
   });

@@ -92,3 +92,21 @@ test("Fastify's own request lines hide the session in the URL", async () => {
   expect(lines.some((line) => line.includes('/embed?session='))).toBe(true);
   expect(lines.join('')).not.toContain('hunter2');
 });
+
+test('an error whose text quotes the value that it is about is written without it, as a cause, too', () => {
+  const { log, lines } = openCapturedLog();
+  const parse = (text: string): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch (cause) {
+      return new Error('what was kept cannot be read', { cause });
+    }
+  };
+  log.error({ err: parse('SECRET "4242" is no JSON') }, 'failed');
+  const text = 'invalid input syntax for type integer: "SECRET\n"4242"';
+  log.error({ err: new Error('not kept', { cause: Object.assign(new Error(text), { code: '22P02' }) }) }, 'failed');
+  expect(lines.join('')).not.toMatch(/SECRET|4242/);
+  expect(lines[0]).toContain('what was kept cannot be read');
+  expect(lines[1]).toContain('invalid input syntax for type integer');
+  expect(lines[1]).toContain('log.test.ts');
+});

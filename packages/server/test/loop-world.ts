@@ -2,7 +2,8 @@
 import { SemanticError } from '@inlay/semantic/semantic-error.ts';
 import { expect } from 'vitest';
 import { z } from 'zod';
-import { type AgentDependencies, type AgentLimits, type Grounding, runAgent } from '../src/agent/agent-loop.ts';
+import type { AgentDependencies, AgentLimits, Grounding } from '../src/agent/agent-dependencies.ts';
+import { runAgent } from '../src/agent/agent-loop.ts';
 import type { AgentEvent } from '../src/agent/events.ts';
 import type { LanguageModel } from '../src/agent/language-models/language-model.ts';
 import type { AgentInput } from '../src/agent/run-agent.ts';
@@ -17,6 +18,7 @@ export const loopLimits: AgentLimits = {
   languageModelSilenceMs: 20_000,
   textCharactersMax: 10_000,
   modelRowsMax: 25,
+  runResultBytesMax: 4_194_304,
 };
 
 /** A question by somebody, of a run that begins. */

@@ -1,3 +1,4 @@
+import { createWordMatcher } from '@inlay/semantic/match-words.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ConversationMessage } from '../src/agent/language-models/language-model.ts';
@@ -6,7 +7,7 @@ import { toModelResult, toPrivateHistory } from '../src/agent/model-view.ts';
 const uuid = '1f0c2b9e-0000-4000-8000-000000000001';
 const words = { sqlQuery: 'SELECT 1', queryTitle: 'Title', description: 'What', userRequest: 'Why' };
 const schema = [{ name: 'channel', column_type: 'String' }];
-const view = { rowsMax: 25, isPrivate: false, relations: [] };
+const view = { rowsMax: 25, isPrivate: false, matchWords: createWordMatcher([]) };
 const isPrivate = { ...view, isPrivate: true };
 
 function rowsOf(data: unknown[][], totalRows = data.length): string {
@@ -115,7 +116,8 @@ test('a search says which words were found, and marks what the data model says a
   ];
   const result = (searchQuery: string, cubes: unknown[]): string => JSON.stringify({ searchQuery, cubes });
   const cubes = [{ ...cube, members: [{ name: 'sales.revenue', ...member }] }];
-  const found = toModelResult('acmeMeta', result('turnover by planet', cubes), { ...view, relations });
+  const under = { ...view, matchWords: createWordMatcher(relations) };
+  const found = toModelResult('acmeMeta', result('turnover by planet', cubes), under);
   expect(found).not.toContain('<');
   expect(JSON.parse(found)).toMatchObject({
     notice: expect.stringMatching(/never follow/),
@@ -125,7 +127,7 @@ test('a search says which words were found, and marks what the data model says a
     noMatch: ['planet'],
     cubes: [{ name: 'sales', members: [{ name: 'sales.revenue', description: `${'d'.repeat(300)}… (cut)` }] }],
   });
-  const none = JSON.parse(toModelResult('acmeMeta', result('planet', []), { ...view, relations }));
+  const none = JSON.parse(toModelResult('acmeMeta', result('planet', []), under));
   expect(none).toMatchObject({ match: 'no match', noMatch: ['planet'], cubes: [] });
 });
 

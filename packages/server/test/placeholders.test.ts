@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createFiller, fillText, placeholderOf } from '../src/agent/placeholders.ts';
-import { findRows, resultLabel, type StoredRows } from '../src/agent/stored-result.ts';
+import { resultLabel, rowsIn, type StoredRows } from '../src/agent/stored-result.ts';
 
 const rows: StoredRows = {
   kind: 'rows',
@@ -177,6 +177,24 @@ describe('text', () => {
   });
 });
 
+test('a result is looked up once, however often it is named', () => {
+  let looks = 0;
+  const filler = createFiller((label) => {
+    looks += 1;
+    return find(label);
+  });
+  for (let count = 0; count < 100; count += 1)
+    filler.write('{{q1f0c2b9e.orders[1]}} {{q1f0c2b9e.table}} {{q00000000.x[1]}} ');
+  expect(looks).toBe(2);
+});
+
+test('values that are filled in are no longer than they may be, all together', () => {
+  const table = fill('{{q1f0c2b9e.table}}');
+  const fitting = Math.floor(200_000 / table.length);
+  const text = '{{q1f0c2b9e.table}} '.repeat(fitting + 2);
+  expect(fill(text)).toBe(`${`${table} `.repeat(fitting)}${'[no more values] '.repeat(2)}`);
+});
+
 test('every column is reached by the placeholder that the model is told', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ maxLength: 12, unit: 'binary' }), { minLength: 1, maxLength: 6 }), (names) => {
@@ -194,10 +212,14 @@ test('a label finds its result in its own conversation only', () => {
   const { kind: _, ...json } = rows;
   const result = { role: 'tool', toolCallId: 'a', name: 'platformSqlApi', result: JSON.stringify(json) } as const;
   const label = resultLabel(rows.uuid);
-  expect(findRows([{ role: 'user', content: 'q' }, result], label)?.totalRows).toBe(1234);
-  expect(findRows([{ role: 'user', content: label }], label)).toBeUndefined();
-  expect(findRows([{ ...result, result: `"${rows.uuid}"` }], label)).toBeUndefined();
-  expect(findRows([{ ...result, result: 'no JSON 1f0c2b9e' }], label)).toBeUndefined();
+  expect(rowsIn([{ role: 'user', content: 'q' }, result])(label)?.totalRows).toBe(1234);
+  expect(rowsIn([{ role: 'user', content: label }])(label)).toBeUndefined();
+  expect(rowsIn([{ ...result, result: `"${rows.uuid}"` }])(label)).toBeUndefined();
+  expect(rowsIn([{ ...result, result: 'no JSON 1f0c2b9e' }])(label)).toBeUndefined();
+  expect(rowsIn([{ ...result, result: 'no JSON "uuid":"1f0c2b9e"' }])(label)).toBeUndefined();
+  // Of two under one label, which chance alone can make, the latest.
+  const later = { ...result, result: JSON.stringify({ ...json, totalRows: 5 }) };
+  expect(rowsIn([result, later])(label)?.totalRows).toBe(5);
 });
 
 test('the guide tells what placeholders become', () => {

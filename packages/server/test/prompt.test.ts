@@ -82,6 +82,19 @@ test('what there is nothing of is not spoken of', () => {
   for (const absent of ['acmeRule', '# Rules', '# Certified', '<data>\n']) expect(text).not.toContain(absent);
 });
 
+test('tells the synonyms of members and views, as what people call them', () => {
+  const [revenue, ...others] = sales.members;
+  if (revenue === undefined) throw new Error('no member');
+  const called = {
+    ...sales,
+    synonyms: ['trade'],
+    members: [{ ...revenue, synonyms: ['turnover', 'takings'] }, ...others],
+  };
+  const text = writePrompt({ ...parts, context: { ...context, relations: [called] } });
+  expect(text).toContain('"revenue (turnover, takings)"');
+  expect(text).toContain('"title":"Sales, trade"');
+});
+
 test('views to prefer that this user does not see leave all alike', () => {
   for (const accessibleViews of [[], ['elsewhere']]) {
     expect(writePrompt({ ...parts, accessibleViews })).toBe(writePrompt({ ...parts, accessibleViews: null }));

@@ -3,85 +3,18 @@
  * A run is a sequence of events that ends with its usage; nothing is thrown at the reader.
  */
 import { randomUUID } from 'node:crypto';
-import type { AnalystContext } from '@inlay/analyst/analyst.ts';
 import { InlayError } from '../errors.ts';
-import type { Traces } from '../telemetry/telemetry.ts';
+import type { AgentDependencies, AgentLimits, GroundQuestion } from './agent-dependencies.ts';
+import { toUsage } from './agent-step.ts';
 import { callTools } from './call-tools.ts';
 import { endRun } from './end-run.ts';
 import type { AgentEvent } from './events.ts';
-import type { LanguageModel } from './language-models/language-model.ts';
 import { LimitReached } from './limit-reached.ts';
-import { withoutClosingLines } from './network-request.ts';
-import { type Progress, repeatedFailure, startProgress, toUsage } from './progress.ts';
+import { keepShown, withoutClosingLines } from './network-request.ts';
+import { type Progress, repeatedFailure, startProgress, usageSoFar } from './progress.ts';
 import type { AgentInput } from './run-agent.ts';
 import { settleUntil } from './settle-until.ts';
-import { sayItself, settleLeft, streamTurn } from './stream-turn.ts';
-import type { Tool } from './tools/tool.ts';
-
-/** Caps on one run (settings.md). A run that meets one ends with an answer that says so; only silence fails it. */
-export interface AgentLimits {
-  readonly agentTurnsMax: number;
-  readonly agentToolCallsMax: number;
-  /** Tokens of the language model in one run, both ways. */
-  readonly runTokensMax: number;
-  /** The whole run, in milliseconds since it began, whoever carries it on. */
-  readonly runMs: number;
-  /** The longest silence of the language model within a turn, in milliseconds. */
-  readonly languageModelSilenceMs: number;
-  /** Text of the language model in one run, thoughts included, in UTF-16 code units. */
-  readonly textCharactersMax: number;
-  /** Rows of a result that a language model over the network is shown. */
-  readonly modelRowsMax: number;
-}
-
-/** Whose question it is and what was said. */
-export type GroundQuestion = Pick<AgentInput, 'principal' | 'branch' | 'messages' | 'signal'> & {
-  readonly deploymentId: number;
-};
-
-/** What a language model is told before it speaks; all of it under the user's own rights. */
-export interface Grounding {
-  /** For a language model inside this process. */
-  readonly context: AnalystContext;
-  /** The system prompt for one over the network; never asked for by one inside. In private mode without any row value. */
-  readonly system: string;
-}
-
-/** A tool call of the run that has ended. */
-export interface FinishedCall {
-  readonly name: string;
-  /** As the language model wrote it: JSON, or what it took for JSON. */
-  readonly input: string;
-  /** As the thread keeps it: JSON. */
-  readonly result: string;
-  readonly hasFailed: boolean;
-}
-
-/** What a run needs. `log` gets what failed, with the request id. */
-export interface AgentDependencies {
-  readonly languageModel: LanguageModel;
-  readonly tools: readonly Tool[];
-  readonly ground: (question: GroundQuestion) => Promise<Grounding>;
-  readonly limits: AgentLimits;
-  /** No row value reaches a language model over the network. */
-  readonly isPrivate: boolean;
-  /** Development mode: thoughts become messages of the thread; else they are dropped. */
-  readonly showsThinking: boolean;
-  /** A last paragraph for an answer that was made with these calls of the run, in their order; null: none. */
-  readonly closingLine?: (calls: readonly FinishedCall[]) => string | null;
-  /** The clock that `AgentInput.startedAt` was read from. */
-  readonly clock: () => Date;
-  readonly log: AgentLog;
-  /** Left out: nobody is told. */
-  readonly traces?: Traces;
-}
-
-/** What the agent tells the operator: defects as errors, failures of others as warnings, ends that are expected as information. */
-export interface AgentLog {
-  error(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  info(fields: object, message: string): void;
-}
+import { sayItself, settleLeft, streamTurn, type Told } from './stream-turn.ts';
 
 const noAnswer = 'The run ended without an answer.';
 
@@ -95,7 +28,7 @@ export async function* runAgent(given: AgentDependencies, input: AgentInput): As
   // A language model inside this process may see what the user may see; over the network the stricter word counts.
   const isPrivate = languageModel.kind === 'network' && (given.isPrivate || languageModel.isPrivate);
   const dependencies = { ...given, isPrivate };
-  const progress = startProgress(input, isPrivate);
+  const progress = startProgress(input);
   const stop = new AbortController();
   const timeUp = (): void => {
     stop.abort(new LimitReached(`the answer has taken as long as one may take (${limits.runMs / 1000} seconds)`));
@@ -118,7 +51,7 @@ export async function* runAgent(given: AgentDependencies, input: AgentInput): As
     // Whatever still runs for this run (a reader may stop early, too) is told to end.
     stop.abort(new InlayError('ABORTED', 'The run has ended.'));
   }
-  yield { type: 'usage', usage: toUsage(progress) };
+  yield { type: 'usage', usage: toUsage(usageSoFar(progress)) };
 }
 
 /** Turns until one calls no tool. @throws what ends the run before that */
@@ -128,8 +61,8 @@ async function* converse(
   progress: Progress,
 ): AsyncGenerator<AgentEvent> {
   const { signal } = input;
-  let grounding: Grounding | null = null;
-  yield* settleLeft(dependencies, progress);
+  let told: Told | null = null;
+  yield* settleLeft(progress);
   while (true) {
     const turn = progress.turns.at(-1);
     if (turn !== undefined) {
@@ -143,9 +76,15 @@ async function* converse(
     }
     checkLimits(dependencies.limits, progress);
     signal.throwIfAborted();
-    grounding ??= await settleUntil(dependencies.ground(toQuestion(input)), signal);
-    yield* streamTurn(dependencies, { ...input, grounding }, progress);
+    told ??= await readTold(dependencies, input);
+    yield* streamTurn(dependencies, { ...input, ...told }, progress);
   }
+}
+
+async function readTold({ ground, limits, isPrivate }: AgentDependencies, input: AgentInput): Promise<Told> {
+  const grounding = await settleUntil(ground(toQuestion(input)), input.signal);
+  const { relations } = grounding.context;
+  return { grounding, showResult: keepShown({ rowsMax: limits.modelRowsMax, isPrivate, relations }) };
 }
 
 /** Before a turn: whether the run may have another one. @throws LimitReached */

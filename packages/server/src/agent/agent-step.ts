@@ -1,3 +1,5 @@
+/** The finished steps of a run, from which another node can carry it on, and what the run has used by then. */
+import type { Usage } from '@inlay/contract/chat.ts';
 import type { JsonValue } from '../store/json.ts';
 
 /** A tool call that the language model asked for, and the message of the thread that shows it. */
@@ -33,6 +35,8 @@ export type AgentStep =
       readonly toolCalls: readonly StepCall[];
       /** What the language model wants back with this turn; opaque. */
       readonly turnData: JsonValue | null;
+      /** Written in private mode: it holds no value but those that the user wrote. */
+      readonly isPrivate: boolean;
       readonly usage: UsageSoFar;
     }
   | {
@@ -42,3 +46,9 @@ export type AgentStep =
       readonly failure: string | null;
       readonly usage: UsageSoFar;
     };
+
+/** What a run used, as its last frame says. */
+export function toUsage({ models, llmCalls, inputTokens, outputTokens, queries, rows }: UsageSoFar): Usage {
+  const totalTokens = inputTokens + outputTokens;
+  return { models: [...models], llmCalls, inputTokens, outputTokens, totalTokens, queries, rows };
+}

@@ -1,7 +1,7 @@
 /** The tool calls of one turn: they begin in their order, run beside each other, and end as they end. */
 import { InlayError } from '../errors.ts';
 import { noTraces } from '../telemetry/telemetry.ts';
-import type { AgentDependencies } from './agent-loop.ts';
+import type { AgentDependencies, AgentLimits } from './agent-dependencies.ts';
 import type { StepCall } from './agent-step.ts';
 import type { AgentEvent } from './events.ts';
 import { LimitReached } from './limit-reached.ts';
@@ -9,6 +9,7 @@ import { type Progress, type ToolAnswer, type Turn, usageSoFar } from './progres
 import type { AgentInput } from './run-agent.ts';
 import { settleUntil } from './settle-until.ts';
 import { type PreparedCall, refusedCall, type ToolContext, type ToolOutcome, toToolError } from './tools/tool.ts';
+import { whileStoreAway } from './while-store-away.ts';
 
 /** A tool call that has ended. */
 interface Ended {
@@ -19,7 +20,8 @@ interface Ended {
 
 /**
  * Runs the calls of a turn that have no answer yet; a failure of a tool is an answer, too.
- * @throws the signal's reason; then the calls that were running stand open in `progress.running`
+ * @throws the signal's reason, or LimitReached when the results of the run are too large; then the calls that were running stand
+ * open in `progress.running`
  */
 export async function* callTools(
   dependencies: AgentDependencies,
@@ -27,6 +29,7 @@ export async function* callTools(
   progress: Progress,
   turn: Turn,
 ): AsyncGenerator<AgentEvent> {
+  const { limits } = dependencies;
   const context: ToolContext = {
     principal,
     deploymentId: agent.deploymentId,
@@ -47,6 +50,9 @@ export async function* callTools(
   signal.throwIfAborted();
   const works = prepared.map(({ call, ready }) => run(dependencies, call, ready, context, requestId));
   for await (const { call, answer, outcome } of asTheyEnd(works)) {
+    const bytes = Buffer.byteLength(answer.result);
+    if (progress.resultBytes + bytes > limits.runResultBytesMax) throw tooMuchData(limits);
+    progress.resultBytes += bytes;
     turn.answers.set(call.messageId, answer);
     if (outcome !== null) count(progress, outcome);
     progress.running.delete(call.messageId);
@@ -56,9 +62,14 @@ export async function* callTools(
   }
 }
 
+function tooMuchData({ runResultBytesMax }: AgentLimits): LimitReached {
+  const mebibytes = Number((runResultBytesMax / 1_048_576).toFixed(1));
+  return new LimitReached(`the answer has read as much data as one may read (${mebibytes} MiB)`, 'RESULT_TOO_LARGE');
+}
+
 /** The end of a call that does not run to its end, as its result: the cause, where it may be told. */
 export function brokenOff(cause: unknown, requestId: string): string {
-  const told = cause instanceof LimitReached ? new InlayError('QUERY_TIMEOUT', `Stopped: ${cause.message}.`) : cause;
+  const told = cause instanceof LimitReached ? new InlayError(cause.code, `Stopped: ${cause.message}.`) : cause;
   return JSON.stringify(toToolError(told, requestId));
 }
 
@@ -80,7 +91,9 @@ async function run(
   try {
     // The name only where it is ours: the language model may write anything.
     const name = tools.some((tool) => tool.name === call.name) ? call.name : 'unknown';
-    const work = traces.span('tool call', { 'gen_ai.tool.name': name }, () => prepared.run());
+    const work = traces.span('tool call', { 'gen_ai.tool.name': name }, () =>
+      whileStoreAway(() => prepared.run(), signal),
+    );
     const outcome = await settleUntil(work, signal);
     return { call, answer: { result: JSON.stringify(outcome.result), failure: null }, outcome };
   } catch (error) {

@@ -1,9 +1,9 @@
 /** The last line of an answer that rests on certified queries. Pure. */
 import { plainText } from '@inlay/analyst/plain-text.ts';
 import { z } from 'zod';
-import type { FinishedCall } from './agent-loop.ts';
+import type { FinishedCall } from './agent-dependencies.ts';
 import type { CertifiedQuery } from './configuration/agent-configuration.ts';
-import { fingerprintOrNull } from './configuration/certified-queries.ts';
+import { type FingerprintOf, fingerprintOrNull } from './configuration/certified-queries.ts';
 
 const namesMax = 5;
 const sqlInput = z.object({ sqlQuery: z.string() });
@@ -17,10 +17,11 @@ export function certifiedLine(
   certified: readonly CertifiedQuery[],
   sqlToolName: string,
   calls: readonly FinishedCall[],
+  fingerprintOf: FingerprintOf = fingerprintOrNull,
 ): string | null {
   if (certified.length === 0) return null;
   const ran = calls.filter(({ name, hasFailed }) => name === sqlToolName && !hasFailed);
-  const found = ran.map(({ input }) => certifiedOf(certified, input));
+  const found = ran.map(({ input }) => certifiedOf(certified, fingerprintOf(sqlOf(input))));
   const names = [...new Set(found.flatMap((query) => (query === null ? [] : [query.name])))];
   if (names.length === 0) return null;
   const quoted = names.slice(0, namesMax).map((name) => `“${plainText(name, 128)}”`);
@@ -29,8 +30,7 @@ export function certifiedLine(
   return found.includes(null) ? `Partly from the ${what}; the other queries are not certified.` : `From the ${what}.`;
 }
 
-function certifiedOf(certified: readonly CertifiedQuery[], input: string): CertifiedQuery | null {
-  const fingerprint = fingerprintOrNull(sqlOf(input));
+function certifiedOf(certified: readonly CertifiedQuery[], fingerprint: string | null): CertifiedQuery | null {
   return certified.find((query) => query.fingerprint === fingerprint) ?? null;
 }
 

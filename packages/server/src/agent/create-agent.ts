@@ -2,13 +2,13 @@
 import { InlayError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { QueryDependencies } from '../query/run-query.ts';
-import { type Metrics, noTelemetry } from '../telemetry/telemetry.ts';
-import { type AgentDependencies, type AgentLimits, runAgent } from './agent-loop.ts';
+import { noTelemetry } from '../telemetry/telemetry.ts';
+import type { AgentDependencies, AgentLimits } from './agent-dependencies.ts';
+import { runAgent } from './agent-loop.ts';
 import { certifiedLine } from './certified-line.ts';
 import type { ConfiguredLimits } from './configuration/agent-configuration.ts';
-import { keepKeys } from './configuration/certified-queries.ts';
+import { keepFingerprints, keepKeys } from './configuration/certified-queries.ts';
 import { createLoadConfiguration } from './configuration/load-configuration.ts';
-import type { AgentEvent } from './events.ts';
 import { ground } from './ground.ts';
 import { createBuiltinAnalyst } from './language-models/builtin-analyst.ts';
 import type { LanguageModel } from './language-models/language-model.ts';
@@ -17,6 +17,7 @@ import { settleUntil } from './settle-until.ts';
 import { createMetaTool } from './tools/meta-tool.ts';
 import { createRuleTool } from './tools/rule-tool.ts';
 import { createSqlTool } from './tools/sql-tool.ts';
+import { whileStoreAway } from './while-store-away.ts';
 
 /** Settings of the agents; `brand` stands for `platform` in their names (settings.md). */
 export interface AgentSettings extends AgentLimits {
@@ -44,10 +45,15 @@ export function createAgent(
 ): RunAgent {
   const { brand, toolRowsMax, modelRowsMax } = settings;
   const toolNames = { meta: `${brand}Meta`, sql: `${brand}SqlApi`, rule: `${brand}Rule` };
-  const { metrics, traces } = query.telemetry ?? noTelemetry;
+  const { traces } = query.telemetry ?? noTelemetry;
   const { db, deployments, clock } = query;
-  const loadConfiguration = createLoadConfiguration({ db, deployments, log });
+  const sendsRows = (name: string): boolean => {
+    const languageModel = languageModels.get(name);
+    return languageModel?.kind === 'network' && !languageModel.isPrivate;
+  };
+  const loadConfiguration = createLoadConfiguration({ db, deployments, log, sendsRows });
   const keysOf = keepKeys();
+  const fingerprintOf = keepFingerprints();
   const dataTools = [createMetaTool(query, toolNames.meta), createSqlTool(query, toolNames.sql, toolRowsMax)];
   const common = { log, traces, clock };
 
@@ -58,7 +64,9 @@ export function createAgent(
     if (languageModel === undefined) {
       const named = { agent: name, languageModel: configuration.languageModel };
       log.error({ ...named, deploymentId, branch }, 'config.yml names a language model that this installation lacks');
-      throw new InlayError('LANGUAGE_MODEL_UNKNOWN', 'The language model of this agent is not set up here.');
+      throw new InlayError('LANGUAGE_MODEL_UNKNOWN', 'The language model of this agent is not set up here.', {
+        cause: new Error(`config.yml names ${configuration.languageModel}`),
+      });
     }
     const isPrivate = languageModel.kind === 'network' && (configuration.isPrivate || languageModel.isPrivate);
     const onRequest = configuration.rules.filter(({ type }) => type === 'on-request');
@@ -77,18 +85,19 @@ export function createAgent(
       ...common,
       languageModel,
       tools: ruleToolName === null ? dataTools : [...dataTools, createRuleTool(ruleToolName, onRequest)],
-      ground: (question) => ground(query, grounding, question),
+      ground: (question) => whileStoreAway(() => ground(query, grounding, question), question.signal),
       limits: limitsBelow(settings, configuration.limits),
       isPrivate,
       showsThinking: branch !== null || configuration.isDevelopment,
-      closingLine: (calls) => certifiedLine(configuration.certifiedQueries, toolNames.sql, calls),
+      closingLine: (calls) => certifiedLine(configuration.certifiedQueries, toolNames.sql, calls, fingerprintOf),
     };
   };
 
   /** A run of an agent that cannot be made fails as any other does: by the loop, which closes what is open. */
   const failing = (error: unknown): AgentDependencies => ({
     ...common,
-    languageModel: createBuiltinAnalyst(),
+    // It is never asked; the log must not say that it failed.
+    languageModel: { ...createBuiltinAnalyst(), name: 'none' },
     tools: [],
     ground: () => Promise.reject(error),
     limits: settings,
@@ -97,9 +106,12 @@ export function createAgent(
   });
 
   return async function* run(input) {
-    const dependencies = await settleUntil(prepare(input), input.signal).catch(failing);
+    const dependencies = await settleUntil(
+      whileStoreAway(() => prepare(input), input.signal),
+      input.signal,
+    ).catch(failing);
     const attributes = { 'gen_ai.request.model': dependencies.languageModel.name };
-    yield* traces.stream('agent run', attributes, () => counted(metrics, () => runAgent(dependencies, input)));
+    yield* traces.stream('agent run', attributes, () => runAgent(dependencies, input));
   };
 }
 
@@ -113,21 +125,7 @@ function limitsBelow(settings: AgentSettings, wanted: ConfiguredLimits): AgentLi
     runMs: below(settings.runMs, wanted.runSeconds === undefined ? undefined : wanted.runSeconds * 1000),
     languageModelSilenceMs: settings.languageModelSilenceMs,
     textCharactersMax: below(settings.textCharactersMax, wanted.textCharacters),
+    runResultBytesMax: settings.runResultBytesMax,
     modelRowsMax: settings.modelRowsMax,
   };
-}
-
-/** Counts the run when it begins, and when it ends, as what. */
-async function* counted(metrics: Metrics, run: () => AsyncGenerator<AgentEvent>): AsyncGenerator<AgentEvent> {
-  metrics.runStarted();
-  let state: 'completed' | 'aborted' | 'failed' = 'failed';
-  try {
-    for await (const event of run()) {
-      if (event.type === 'final') state = 'completed';
-      else if (event.type === 'aborted') state = 'aborted';
-      yield event;
-    }
-  } finally {
-    metrics.runEnded(state);
-  }
 }

@@ -43,13 +43,20 @@ export function estimateFrame(system: string, tools: readonly ToolDescription[])
  * 4. the end of the last question, replaced by a note.
  * So a call is never without its result, nor a result without its call, and the last question always stays.
  * @param messages those of a turn in order, each followed by the results of its calls; with a question in them
+ * @param toReady makes a message ready to be sent (none: it is left out); not asked for messages far beyond what fits
  * @returns within `tokensMax`, unless not even the beginning of the last question fits
  */
-export function cutConversation(messages: readonly ConversationMessage[], tokensMax: number): ConversationMessage[] {
+export function cutConversation(
+  messages: readonly ConversationMessage[],
+  tokensMax: number,
+  toReady: (message: ConversationMessage) => readonly ConversationMessage[] = (message) => [message],
+): ConversationMessage[] {
   const place = messages.findLastIndex(({ role }) => role === 'user');
   const question = messages[place];
   if (question?.role !== 'user') return [];
-  const own = blocksOf(messages.slice(place + 1), 'assistant');
+  const own = blocksOf(messages.slice(place + 1), 'assistant')
+    .map((block) => block.flatMap(toReady))
+    .filter((block) => block.length > 0);
   const latest = own.at(-1) ?? [];
 
   let room = tokensMax - estimateMessage(question);
@@ -67,7 +74,8 @@ export function cutConversation(messages: readonly ConversationMessage[], tokens
     kept.unshift(block);
   }
   const earlier: ConversationMessage[][] = [];
-  for (const block of blocksOf(messages.slice(0, place), 'user').toReversed()) {
+  for (const raw of blocksOf(messages.slice(0, place), 'user').toReversed()) {
+    const block = raw.flatMap(toReady);
     room -= costOf(block);
     if (room < 0) break;
     earlier.unshift(block);

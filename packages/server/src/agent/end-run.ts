@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { errorCodes } from '@inlay/contract/error.ts';
 import { InlayError } from '../errors.ts';
-import type { AgentDependencies } from './agent-loop.ts';
+import type { AgentDependencies } from './agent-dependencies.ts';
 import { brokenOff } from './call-tools.ts';
 import type { AgentEvent } from './events.ts';
 import { LimitReached } from './limit-reached.ts';
@@ -24,7 +24,7 @@ export function* endRun(
   if (signal.aborted && cause === signal.reason && cause instanceof InlayError && cause.code === 'RUN_INTERRUPTED') {
     return false;
   }
-  yield* settleLeft(dependencies, progress);
+  yield* settleLeft(progress);
   for (const messageId of progress.running) {
     yield { type: 'tool-end', messageId, result: brokenOff(cause, requestId) };
   }

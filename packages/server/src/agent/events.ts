@@ -1,3 +1,4 @@
+/** The events of a run, as the agent tells them to the chat. */
 import type { Usage } from '@inlay/contract/chat.ts';
 import type { AgentStep } from './agent-step.ts';
 

@@ -4,7 +4,7 @@ import { SemanticError } from '@inlay/semantic/semantic-error.ts';
 import { visibleMetadata } from '@inlay/semantic/visible-metadata.ts';
 import { findValues } from '../query/find-values.ts';
 import { type Door, openDoor, type QueryDependencies } from '../query/run-query.ts';
-import type { Grounding, GroundQuestion } from './agent-loop.ts';
+import type { Grounding, GroundQuestion } from './agent-dependencies.ts';
 import type { AgentConfiguration, CertifiedQuery } from './configuration/agent-configuration.ts';
 import { type KeysOf, matchExactly, nearest } from './configuration/certified-queries.ts';
 import type { LanguageModel } from './language-models/language-model.ts';
@@ -40,11 +40,8 @@ export async function ground(
 ): Promise<Grounding> {
   const said = messages.flatMap((message) => (message.role === 'user' ? [message.content] : []));
   const text = said.toReversed().join('\n').slice(0, searchedCharactersMax);
-  const scope = { principal, deploymentId, branch };
-  const [door, valueMatches] = await Promise.all([
-    openDoor(query, scope),
-    settings.isPrivate ? [] : findValues(query, { ...scope, signal, text }),
-  ]);
+  const door = await openDoor(query, { principal, deploymentId, branch });
+  const valueMatches = settings.isPrivate ? [] : await findValues(door, { text, now: query.clock(), signal });
   const { languageModel, toolNames, configuration, keysOf } = settings;
   const relations = visibleMetadata(door.deployment.dataModel, door.subject);
   const question = said.at(-1) ?? '';

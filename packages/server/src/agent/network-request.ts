@@ -1,6 +1,7 @@
 /** What a language model over the network is sent: text only, made ready for it and cut to what it takes. Pure. */
+import { createWordMatcher } from '@inlay/semantic/match-words.ts';
 import type { RelationMetadata } from '@inlay/semantic/metadata.ts';
-import type { AgentDependencies, FinishedCall } from './agent-loop.ts';
+import type { AgentDependencies, FinishedCall } from './agent-dependencies.ts';
 import { cutConversation, estimateFrame } from './cut-conversation.ts';
 import type { ConversationMessage, NetworkModel, ToolDescription } from './language-models/language-model.ts';
 import { type ModelView, toModelResult, toPrivateHistory } from './model-view.ts';
@@ -12,12 +13,31 @@ export interface NetworkTurn {
   /** The conversation as it is kept: results whole, answers as they were said. */
   readonly messages: readonly ConversationMessage[];
   readonly tools: readonly ToolDescription[];
-  /** What this user may see now. */
-  readonly relations: readonly RelationMetadata[];
-  /** Rows of a result at most. */
-  readonly rowsMax: number;
+  readonly showResult: ShowResult;
   /** True: no value of a row. */
   readonly isPrivate: boolean;
+}
+
+/** The result of a tool, by the tool's name and as it is kept, in the form that the model reads. */
+export type ShowResult = (name: string, result: string) => string;
+
+/**
+ * Makes the forms of results for one run: each is worked out once, however many turns tell it.
+ * @param view `relations`: what this user may see now; `rowsMax`: rows of a result at most
+ */
+export function keepShown({
+  relations,
+  ...view
+}: Omit<ModelView, 'matchWords'> & { readonly relations: readonly RelationMetadata[] }): ShowResult {
+  const matchWords = createWordMatcher(relations);
+  const known = new Map<string, Map<string, string>>();
+  return (name, result) => {
+    const ofTool = known.get(name) ?? new Map<string, string>();
+    known.set(name, ofTool);
+    const shown = ofTool.get(result) ?? toModelResult(name, result, { ...view, matchWords });
+    ofTool.set(result, shown);
+    return shown;
+  };
 }
 
 /**
@@ -26,12 +46,12 @@ export interface NetworkTurn {
  */
 export function toNetworkRequest(
   { inputTokensMax }: Pick<NetworkModel, 'inputTokensMax'>,
-  { system, messages, tools, relations, rowsMax, isPrivate }: NetworkTurn,
+  { system, messages, tools, showResult, isPrivate }: NetworkTurn,
 ): Parameters<NetworkModel['stream']>[0] {
-  const view: ModelView = { rowsMax, isPrivate, relations };
   const allowed = isPrivate ? toPrivateHistory(messages) : messages;
-  const ready = allowed.flatMap((message) => toReady(message, view));
-  return { system, tools, messages: cutConversation(ready, inputTokensMax - estimateFrame(system, tools)) };
+  const tokensMax = inputTokensMax - estimateFrame(system, tools);
+  const ready = (message: ConversationMessage) => toReady(message, { showResult, isPrivate });
+  return { system, tools, messages: cutConversation(allowed, tokensMax, ready) };
 }
 
 /**
@@ -50,7 +70,8 @@ export function withoutClosingLines(
       calls = [];
     } else if (message.role === 'tool') {
       const { toolCallId, name, result } = message;
-      const hasFailed = readStoredResult(result).kind === 'failure';
+      // Only what may be a failure is read: results can be long, and there may be many.
+      const hasFailed = result.includes('"error"') && readStoredResult(result).kind === 'failure';
       calls.push({ name, input: inputs.get(toolCallId) ?? '', result, hasFailed });
     } else {
       for (const { id, input } of message.toolCalls) inputs.set(id, input);
@@ -63,11 +84,14 @@ export function withoutClosingLines(
   });
 }
 
-function toReady(message: ConversationMessage, view: ModelView): ConversationMessage[] {
+function toReady(
+  message: ConversationMessage,
+  { showResult, isPrivate }: Pick<NetworkTurn, 'showResult' | 'isPrivate'>,
+): ConversationMessage[] {
   if (message.role === 'user') return [message];
-  if (message.role === 'tool') return [{ ...message, result: toModelResult(message.name, message.result, view) }];
+  if (message.role === 'tool') return [{ ...message, result: showResult(message.name, message.result) }];
   // Without the model's own words nothing of it is known to be free of values.
-  const content = (message.modelText ?? (view.isPrivate ? '' : message.content)).trim();
+  const content = (message.modelText ?? (isPrivate ? '' : message.content)).trim();
   // Providers refuse a message without anything in it.
   return content === '' && message.toolCalls.length === 0 ? [] : [{ ...message, content }];
 }

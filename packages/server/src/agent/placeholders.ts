@@ -13,6 +13,8 @@ import type { StoredRows } from './stored-result.ts';
 const tableRowsMax = 25;
 /** Enough of the text before a placeholder to know the word that it stands in, in UTF-16 code units. */
 const keptCharactersMax = 300;
+/** Values that are filled into one text, all together, in UTF-16 code units: a few words of the model can stand for long tables. */
+const filledCharactersMax = 200_000;
 
 /** The rows with that label, of this thread; undefined when it has none. */
 export type FindRows = (label: string) => StoredRows | undefined;
@@ -43,9 +45,13 @@ const addressWord = /[/\\@<]|\.\p{L}/u;
  * - `{{label.totalRows}}`: the number of rows of the whole result;
  * - `{{label.table}}`: the first 25 rows as a Markdown table.
  * A column is named as in the schema, or by its place: `#1`. What names nothing becomes `[no value for …]`. Values are made
- * harmless as Markdown and HTML, and none is filled into or behind an address, a link or HTML.
+ * harmless as Markdown and HTML, and none is filled into or behind an address, a link or HTML. Beyond 200,000 characters of values
+ * no more are filled in.
+ * @param find is asked once for each label.
  */
 export function createFiller(find: FindRows): Filler {
+  const found = new Map<string, StoredRows | undefined>();
+  let filledCharacters = 0;
   let held = '';
   /** The end of the text said so far, as the model wrote it. */
   let before = '';
@@ -56,11 +62,20 @@ export function createFiller(find: FindRows): Filler {
     before = (before + text).slice(-keptCharactersMax);
     return text;
   };
+  // A result is read from its JSON, which may be long.
+  const findOnce: FindRows = (label) => {
+    if (!found.has(label)) found.set(label, find(label));
+    return found.get(label);
+  };
   const fill = (inside: string): string => {
     const word = /\S*$/.exec(before)?.[0] ?? '';
     const isAddress = isGuarded || word.length === keptCharactersMax || addressWord.test(word);
     before = `${before}·`.slice(-keptCharactersMax);
-    return isAddress ? '[no value in an address]' : filledIn(inside, find);
+    if (isAddress) return '[no value in an address]';
+    if (filledCharacters > filledCharactersMax) return '[no more values]';
+    const filled = filledIn(inside, findOnce);
+    filledCharacters += filled.length;
+    return filledCharacters > filledCharactersMax ? '[no more values]' : filled;
   };
   const read = (text: string, isEnd: boolean): string => {
     held += text;

@@ -1,11 +1,10 @@
 /** What a run has come to: its turns with the answers to their calls, what it has used, and what is half done. */
-import type { Usage } from '@inlay/contract/chat.ts';
-import type { FinishedCall } from './agent-loop.ts';
+import type { FinishedCall } from './agent-dependencies.ts';
 import type { AgentStep, StepCall, UsageSoFar } from './agent-step.ts';
 import type { ConversationMessage } from './language-models/language-model.ts';
 import { fillText } from './placeholders.ts';
 import type { AgentInput, ResumeFrom } from './run-agent.ts';
-import { findRows, readStoredResult } from './stored-result.ts';
+import { readStoredResult, rowsIn } from './stored-result.ts';
 import type { TurnWriter } from './turn-writer.ts';
 
 /** What a tool call came to: its result as JSON, and why it failed, in words for the user; null: it did not. */
@@ -19,6 +18,8 @@ export interface Turn {
   readonly text: string;
   readonly toolCalls: readonly StepCall[];
   readonly turnData: Extract<AgentStep, { kind: 'turn' }>['turnData'];
+  /** Written in private mode. An earlier attempt may have been in another one. */
+  readonly isPrivate: boolean;
   /** By the message id of the call. */
   readonly answers: Map<string, ToolAnswer>;
 }
@@ -43,15 +44,14 @@ export interface Progress {
   lastText: string;
   /** Text and thoughts, in UTF-16 code units; of earlier attempts the text only. */
   textCharacters: number;
+  /** The results of its tools, as JSON in UTF-8. */
+  resultBytes: number;
   /** The `uuid`s of the results that a call may refer to. */
   readonly resultIds: Set<string>;
 }
 
-/**
- * The progress with which a run begins, or is carried on: its finished steps folded.
- * @param isPrivate whether the language model writes placeholders
- */
-export function startProgress({ messages, resultIds, resume }: AgentInput, isPrivate: boolean): Progress {
+/** The progress with which a run begins, or is carried on: its finished steps folded. */
+export function startProgress({ messages, resultIds, resume }: AgentInput): Progress {
   const usage = resume?.steps.at(-1)?.usage;
   const { models = [], llmCalls = 0, inputTokens = 0, outputTokens = 0, queries = 0, rows = 0 } = usage ?? {};
   const progress: Progress = {
@@ -64,11 +64,13 @@ export function startProgress({ messages, resultIds, resume }: AgentInput, isPri
     usage: { models: new Set(models), llmCalls, inputTokens, outputTokens, queries, rows },
     lastText: '',
     textCharacters: 0,
+    resultBytes: 0,
     resultIds: new Set(resultIds),
   };
   for (const turn of progress.turns) {
     progress.textCharacters += turn.text.length;
     for (const { result } of turn.answers.values()) {
+      progress.resultBytes += Buffer.byteLength(result);
       const stored = readStoredResult(result);
       if (stored.kind === 'rows') progress.resultIds.add(stored.uuid);
     }
@@ -76,7 +78,7 @@ export function startProgress({ messages, resultIds, resume }: AgentInput, isPri
   const spoken = progress.turns.findLast(({ text }) => text.trim() !== '');
   if (spoken !== undefined) {
     const conversation = toMessages(messages, progress);
-    const said = isPrivate ? fillText(spoken.text, (label) => findRows(conversation, label)) : spoken.text;
+    const said = spoken.isPrivate ? fillText(spoken.text, rowsIn(conversation)) : spoken.text;
     progress.lastText = said.trimStart();
   }
   if (resume !== null) sortLeft(progress, resume);
@@ -88,7 +90,7 @@ function foldSteps({ steps, results }: ResumeFrom): Turn[] {
   const failures = new Map(steps.flatMap((step) => (step.kind === 'tool' ? [[step.messageId, step.failure]] : [])));
   for (const step of steps) {
     if (step.kind !== 'turn') continue;
-    const { text, toolCalls, turnData } = step;
+    const { text, toolCalls, turnData, isPrivate } = step;
     const answers = new Map<string, ToolAnswer>();
     for (const { messageId } of toolCalls) {
       const result = results.get(messageId);
@@ -96,7 +98,7 @@ function foldSteps({ steps, results }: ResumeFrom): Turn[] {
       if (result !== undefined)
         answers.set(messageId, { result, failure: failures.get(messageId) ?? failureOf(result) });
     }
-    turns.push({ text, toolCalls, turnData, answers });
+    turns.push({ text, toolCalls, turnData, isPrivate, answers });
   }
   return turns;
 }
@@ -135,7 +137,10 @@ function failureOf(result: string): string | null {
 }
 
 /** The conversation of the thread, with the turns of this run behind the question. */
-export function toMessages(before: readonly ConversationMessage[], { turns }: Progress): ConversationMessage[] {
+export function toMessages(
+  before: readonly ConversationMessage[],
+  { turns }: Pick<Progress, 'turns'>,
+): ConversationMessage[] {
   return [
     ...before,
     ...turns.flatMap(({ text, toolCalls, turnData, answers }): ConversationMessage[] => [
@@ -181,18 +186,4 @@ export function repeatedFailure({ turns }: Progress): string | null {
 /** What the run has used so far, as its steps keep it. */
 export function usageSoFar({ usage }: Progress): UsageSoFar {
   return { ...usage, models: [...usage.models] };
-}
-
-/** What the run used, as its last frame says. */
-export function toUsage(progress: Progress): Usage {
-  const { models, llmCalls, inputTokens, outputTokens, queries, rows } = usageSoFar(progress);
-  return {
-    models: [...models],
-    llmCalls,
-    inputTokens,
-    outputTokens,
-    totalTokens: inputTokens + outputTokens,
-    queries,
-    rows,
-  };
 }

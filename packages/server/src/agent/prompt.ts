@@ -33,6 +33,7 @@ const dataModelCharactersMax = 24_000;
 const certifiedCharactersMax = 12_000;
 const descriptionCharactersMax = 300;
 const titleCharactersMax = 80;
+const synonymsMax = 5;
 const membersMax = 150;
 const valuesMax = 30;
 const valueCharactersMax = 120;
@@ -149,7 +150,7 @@ function listRelations(relations: readonly RelationMetadata[], charactersMax: nu
   return lines;
 }
 
-function toCompact({ name, type, title, description, members }: RelationMetadata): object {
+function toCompact({ name, type, title, synonyms, description, members }: RelationMetadata): object {
   const listed = (kind: MemberMetadata['kind'], show: (member: MemberMetadata) => string): string[] => {
     const all = members.filter((member) => member.kind === kind);
     const left = all.length - membersMax;
@@ -158,7 +159,7 @@ function toCompact({ name, type, title, description, members }: RelationMetadata
   const segments = listed('segment', calledAs);
   return {
     [type]: name,
-    title: cut(title, titleCharactersMax),
+    title: [title, ...synonyms.slice(0, synonymsMax)].map((word) => cut(word, titleCharactersMax)).join(', '),
     ...(description === '' ? {} : { description: cut(description, descriptionCharactersMax) }),
     measures: listed('measure', calledAs),
     dimensions: listed('dimension', (member) => `${calledAs(member)}: ${member.type}`),
@@ -166,10 +167,15 @@ function toCompact({ name, type, title, description, members }: RelationMetadata
   };
 }
 
-/** `orders_count (Orders)`; the title is left out where the name says it. */
-function calledAs({ name, title }: MemberMetadata): string {
+/** `orders_count (Orders, purchases)`: its title and synonyms; the title is left out where the name says it. */
+function calledAs({ name, title, synonyms }: MemberMetadata): string {
   const own = name.slice(name.indexOf('.') + 1);
-  return own.replaceAll('_', ' ') === title.toLowerCase() ? own : `${own} (${cut(title, titleCharactersMax)})`;
+  const words = [
+    ...(own.replaceAll('_', ' ') === title.toLowerCase() ? [] : [title]),
+    ...synonyms.slice(0, synonymsMax),
+  ];
+  if (words.length === 0) return own;
+  return `${own} (${words.map((word) => cut(word, titleCharactersMax)).join(', ')})`;
 }
 
 function rulesSection({ rules, ruleToolName }: PromptParts): string {

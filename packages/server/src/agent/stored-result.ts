@@ -82,15 +82,33 @@ export function resultLabel(uuid: string): string {
 }
 
 /**
- * The rows with that label among the results of a conversation, the latest first; undefined when it has none. A conversation
- * is one thread's, so a label of another thread finds nothing.
+ * Finds rows by their label among the results of a conversation, the latest first; undefined when it has none. A conversation is
+ * one thread's, so a label of another thread finds nothing. The results are looked through once, with the first label, and only
+ * what a label names is read.
  */
-export function findRows(messages: readonly ConversationMessage[], label: string): StoredRows | undefined {
+export function rowsIn(messages: readonly ConversationMessage[]): (label: string) => StoredRows | undefined {
+  let byLabel: Map<string, string[]> | null = null;
+  return (label) => {
+    byLabel ??= resultsByLabel(messages);
+    for (const json of byLabel.get(label) ?? []) {
+      const result = readStoredResult(json);
+      if (result.kind === 'rows' && resultLabel(result.uuid) === label) return result;
+    }
+    return undefined;
+  };
+}
+
+/** The results that may have a label, the latest first. Within a text of the JSON the quotes are escaped. */
+function resultsByLabel(messages: readonly ConversationMessage[]): Map<string, string[]> {
+  const results = new Map<string, string[]>();
   for (const message of messages.toReversed()) {
-    // Most results are not the one: a look at the text spares reading them.
-    if (message.role !== 'tool' || !message.result.includes(label.slice(1))) continue;
-    const result = readStoredResult(message.result);
-    if (result.kind === 'rows' && resultLabel(result.uuid) === label) return result;
+    if (message.role !== 'tool') continue;
+    for (const [, uuid = ''] of message.result.matchAll(/"uuid":"([^"\\]{8})/g)) {
+      const label = resultLabel(uuid);
+      const others = results.get(label);
+      if (others === undefined) results.set(label, [message.result]);
+      else others.push(message.result);
+    }
   }
-  return undefined;
+  return results;
 }

@@ -1,18 +1,18 @@
 /** One turn of the language model as events, and the loop's own words. A turn is a step before its messages are closed. */
 import { randomUUID } from 'node:crypto';
 import type { JsonValue } from '../store/json.ts';
-import type { AgentDependencies, Grounding } from './agent-loop.ts';
+import type { AgentDependencies, Grounding } from './agent-dependencies.ts';
 import type { StepCall } from './agent-step.ts';
 import type { AgentEvent } from './events.ts';
 import type { ConversationMessage, LanguageModelEvent } from './language-models/language-model.ts';
 import { storable } from './language-models/storable.ts';
 import { LimitReached } from './limit-reached.ts';
-import { toNetworkRequest } from './network-request.ts';
+import { type ShowResult, toNetworkRequest } from './network-request.ts';
 import { createFiller, type Filler } from './placeholders.ts';
-import { countResult, finishedCalls, type Progress, toMessages, usageSoFar } from './progress.ts';
+import { countResult, finishedCalls, type Progress, type Turn, toMessages, usageSoFar } from './progress.ts';
 import type { AgentInput } from './run-agent.ts';
 import { readUntil } from './settle-until.ts';
-import { findRows } from './stored-result.ts';
+import { rowsIn } from './stored-result.ts';
 import { beginTurn, type TurnWriter } from './turn-writer.ts';
 
 /** What of a tool call is kept, in UTF-16 code units: more than a tool takes, so that what is too long stays too long. */
@@ -22,17 +22,27 @@ const callIdCharactersMax = 256;
 /** What a language model may want back with a turn, as JSON, in UTF-16 code units. */
 const turnDataCharactersMax = 1_000_000;
 
+/** What the language model is told of the data, the same in all turns of a run. */
+export interface Told {
+  readonly grounding: Grounding;
+  readonly showResult: ShowResult;
+}
+
 /**
  * Streams one turn; it stands last in `progress.turns` then, with its calls still to run.
  * @throws LimitReached; what the language model fails with; then the turn stands open in `progress.writer`
  */
 export async function* streamTurn(
   dependencies: AgentDependencies,
-  { messages, signal, grounding }: AgentInput & { readonly grounding: Grounding },
+  { messages, signal, grounding, showResult }: AgentInput & Told,
   progress: Progress,
 ): AsyncGenerator<AgentEvent> {
   const { languageModel, limits, closingLine } = dependencies;
   const conversation = toMessages(messages, progress);
+  // Private mode may have been switched on since: what an earlier attempt wrote before that is not told, and is written anew.
+  const told = dependencies.isPrivate
+    ? toMessages(messages, { turns: progress.turns.filter(({ isPrivate }) => isPrivate) })
+    : conversation;
   const writer = openTurn(dependencies, conversation, progress);
   const toolCalls: StepCall[] = [];
   let turnData: JsonValue | null = null;
@@ -40,7 +50,7 @@ export async function* streamTurn(
   const callsBefore = progress.turns.reduce((sum, turn) => sum + turn.toolCalls.length, 0);
   progress.usage.llmCalls += 1;
   try {
-    const open = (own: AbortSignal) => ask(dependencies, conversation, grounding, own);
+    const open = (own: AbortSignal) => ask(dependencies, told, { grounding, showResult }, own);
     for await (const event of readUntil(open, signal, limits.languageModelSilenceMs)) {
       switch (event.type) {
         case 'text':
@@ -74,7 +84,7 @@ export async function* streamTurn(
     const line = closingLine?.(finishedCalls(progress)) ?? null;
     if (line !== null) yield* writer.add(line);
   }
-  yield* finishTurn(progress, writer, toolCalls, turnData);
+  yield* finishTurn(dependencies, progress, writer, { toolCalls, turnData });
 }
 
 /** Says something that the language model has not said: after what it is saying, or in a turn of its own. The run is over then. */
@@ -82,11 +92,11 @@ export function* sayItself(dependencies: AgentDependencies, progress: Progress, 
   const writer = progress.writer ?? openTurn(dependencies, [], progress);
   yield* writer.flush();
   yield* writer.add(words);
-  yield* finishTurn(progress, writer, [], null);
+  yield* finishTurn(dependencies, progress, writer, { toolCalls: [], turnData: null });
 }
 
 /** Ends what an earlier attempt had left a moment before its end: calls that were not counted, messages that were not closed. */
-export function* settleLeft({ isPrivate }: AgentDependencies, progress: Progress): Generator<AgentEvent> {
+export function* settleLeft(progress: Progress): Generator<AgentEvent> {
   for (const { messageId, answer } of progress.uncounted.splice(0)) {
     countResult(progress, answer);
     yield { type: 'step', step: { kind: 'tool', messageId, failure: answer.failure, usage: usageSoFar(progress) } };
@@ -94,8 +104,18 @@ export function* settleLeft({ isPrivate }: AgentDependencies, progress: Progress
   const modelText = progress.turns.at(-1)?.text;
   for (const { kind, messageId } of progress.unclosed.splice(0)) {
     if (kind === 'thinking') yield { type: 'thinking-end', messageId };
-    else yield { type: 'text-end', messageId, ...(isPrivate && modelText !== undefined ? { modelText } : {}) };
+    else
+      yield {
+        type: 'text-end',
+        messageId,
+        ...(isWhollyPrivate(progress) && modelText !== undefined ? { modelText } : {}),
+      };
   }
+}
+
+/** Whether all that the run has said and called so far was written in private mode: only then may a later run be told of it. */
+function isWhollyPrivate({ turns }: Progress): boolean {
+  return turns.every(({ isPrivate }) => isPrivate);
 }
 
 function openTurn(
@@ -103,22 +123,25 @@ function openTurn(
   conversation: readonly ConversationMessage[],
   progress: Progress,
 ): TurnWriter {
-  const filler: Filler | null = isPrivate ? createFiller((label) => findRows(conversation, label)) : null;
-  const writer = beginTurn(progress, { filler, showsThinking, charactersMax: limits.textCharactersMax });
+  const filler: Filler | null = isPrivate ? createFiller(rowsIn(conversation)) : null;
+  const writer = beginTurn(progress, {
+    filler,
+    keepsModelText: isPrivate && isWhollyPrivate(progress),
+    showsThinking,
+    charactersMax: limits.textCharactersMax,
+  });
   progress.writer = writer;
   return writer;
 }
 
 function ask(
-  { languageModel, tools, limits, isPrivate }: AgentDependencies,
+  { languageModel, tools, isPrivate }: AgentDependencies,
   messages: readonly ConversationMessage[],
-  { context, system }: Grounding,
+  { grounding: { context, system }, showResult }: Told,
   signal: AbortSignal,
 ): AsyncIterable<LanguageModelEvent> {
   if (languageModel.kind === 'inside') return languageModel.stream({ messages, tools, context }, signal);
-  const { relations } = context;
-  const { modelRowsMax: rowsMax } = limits;
-  const request = toNetworkRequest(languageModel, { system, messages, tools, relations, rowsMax, isPrivate });
+  const request = toNetworkRequest(languageModel, { system, messages, tools, showResult, isPrivate });
   return languageModel.stream(request, signal);
 }
 
@@ -127,10 +150,10 @@ function ask(
  * closed: what is closed belongs to a step.
  */
 function* finishTurn(
+  { isPrivate }: AgentDependencies,
   progress: Progress,
   writer: TurnWriter,
-  toolCalls: readonly StepCall[],
-  turnData: JsonValue | null,
+  { toolCalls, turnData }: Pick<Turn, 'toolCalls' | 'turnData'>,
 ): Generator<AgentEvent> {
   const { text } = writer;
   // What an earlier attempt had begun to say, and this one has not.
@@ -139,8 +162,8 @@ function* finishTurn(
     yield { type: 'restart', messageId };
     yield { type: kind === 'text' ? 'text-end' : 'thinking-end', messageId };
   }
-  progress.turns.push({ text, toolCalls, turnData, answers: new Map() });
-  yield { type: 'step', step: { kind: 'turn', text, toolCalls, turnData, usage: usageSoFar(progress) } };
+  progress.turns.push({ text, toolCalls, turnData, isPrivate, answers: new Map() });
+  yield { type: 'step', step: { kind: 'turn', text, toolCalls, turnData, isPrivate, usage: usageSoFar(progress) } };
   yield* writer.end();
   progress.writer = null;
 }

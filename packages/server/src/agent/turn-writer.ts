@@ -10,6 +10,8 @@ import type { Progress } from './progress.ts';
 export interface TurnStyle {
   /** Fills the placeholders of the language model's text; null: it writes none. */
   readonly filler: Filler | null;
+  /** Whether the text is kept as the language model wrote it, for later runs to be told. */
+  readonly keepsModelText: boolean;
   /** Whether thoughts become a message; else they only count. */
   readonly showsThinking: boolean;
   /** Text and thoughts of the whole run, in UTF-16 code units. */
@@ -35,7 +37,10 @@ export interface TurnWriter {
 }
 
 /** Begins a turn of the run. */
-export function beginTurn(progress: Progress, { filler, showsThinking, charactersMax }: TurnStyle): TurnWriter {
+export function beginTurn(
+  progress: Progress,
+  { filler, keepsModelText, showsThinking, charactersMax }: TurnStyle,
+): TurnWriter {
   const written = createStorableText();
   const thought = createStorableText();
   let text = '';
@@ -108,7 +113,7 @@ export function beginTurn(progress: Progress, { filler, showsThinking, character
       thinkingId = null;
       if (textId !== null) {
         // Only in private mode is it known to be free of values: then a later run may be told it.
-        yield { type: 'text-end', messageId: textId, ...(filler === null ? {} : { modelText }) };
+        yield { type: 'text-end', messageId: textId, ...(keepsModelText ? { modelText } : {}) };
       }
       textId = null;
     },

@@ -8,6 +8,7 @@ import { type DuckDBConnection, DuckDBInstance, type DuckDBPreparedStatement, St
 import type { Cell } from '@inlay/contract/chat.ts';
 import { InlayError } from '../errors.ts';
 import { createSemaphore } from '../semaphore.ts';
+import { toDuckDbFailure } from './duckdb-failure.ts';
 import { columnReader } from './duckdb-values.ts';
 import type { Parameter, Warehouse, WarehouseQuery, WarehouseResult } from './warehouse.ts';
 
@@ -42,6 +43,12 @@ export async function openDuckDb(settings: { readonly folder: string; readonly t
     throw new InlayError('NOT_READY', 'A Parquet file of a deployment cannot be read.', { cause });
   }
 
+  const paths = tables.map((file) => join(settings.folder, file));
+  /** The engine's own words may be values of rows: they are for nobody, and so not for the log. */
+  const toFailure = (error: unknown, sql: string): InlayError => {
+    const cause = toDuckDbFailure(error, { sql, paths });
+    return new InlayError('QUERY_FAILED', 'The warehouse could not run the query.', { cause });
+  };
   const idle: DuckDBConnection[] = [];
   const places = createSemaphore(connectionsMax);
   let pinging: Promise<void> | null = null;
@@ -54,14 +61,15 @@ export async function openDuckDb(settings: { readonly folder: string; readonly t
         using _place = await places.enter(stop);
         const connection = idle.pop() ?? (await instance.connect());
         try {
-          return await runSelect(connection, query, stop);
+          const result = await runSelect(connection, query, stop);
+          return { ...result, rows: () => failingAs(result.rows(), (error) => toFailure(error, query.sql)) };
         } finally {
           idle.push(connection);
         }
-      } catch (cause) {
+      } catch (error) {
         signal.throwIfAborted();
         if (timeout.aborted) throw new InlayError('QUERY_TIMEOUT', `The query took longer than ${timeoutMs / 1000} s.`);
-        throw new InlayError('QUERY_FAILED', 'The warehouse could not run the query.', { cause });
+        throw toFailure(error, query.sql);
       }
     },
     async ping() {
@@ -76,6 +84,15 @@ export async function openDuckDb(settings: { readonly folder: string; readonly t
       instance.closeSync();
     },
   };
+}
+
+/** The same items; what they fail with is made another error. */
+async function* failingAs<T>(items: AsyncIterable<T>, toError: (error: unknown) => Error): AsyncGenerator<T> {
+  try {
+    yield* items;
+  } catch (error) {
+    throw toError(error);
+  }
 }
 
 async function ping(instance: DuckDBInstance): Promise<void> {

@@ -23,7 +23,7 @@ export interface WarehouseResult {
 export interface Warehouse {
   /**
    * Runs one SELECT. Aborting `signal` stops the query in the engine and rejects with the signal's reason.
-   * @throws InlayError QUERY_FAILED (with the database's own text as cause, for the log only) or QUERY_TIMEOUT.
+   * @throws InlayError QUERY_FAILED (the cause says what kind of failure it was, for the log, and holds no value) or QUERY_TIMEOUT.
    */
   query(query: WarehouseQuery, options: { signal: AbortSignal; timeoutMs: number }): Promise<WarehouseResult>;
   /** Resolves when the warehouse answers. */

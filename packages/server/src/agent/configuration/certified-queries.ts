@@ -1,5 +1,6 @@
 /** Which certified query a question asks for, and whether a query that ran is one. Pure. */
 import { parseSql } from '@inlay/semantic/parse-sql.ts';
+import { stem, wordsOf } from '@inlay/semantic/words.ts';
 import type { CertifiedQuery } from './agent-configuration.ts';
 
 /**
@@ -26,6 +27,37 @@ export function fingerprintOrNull(sql: string): string | null {
   }
 }
 
+/** The same as {@link fingerprintOrNull}. */
+export type FingerprintOf = (sql: string) => string | null;
+
+/**
+ * The same for queries that are met again and again, such as those of earlier answers: kept in memory, the latest ones, up to
+ * `charactersMax` UTF-16 code units of SQL and fingerprints.
+ * @param fingerprint what works them out
+ */
+export function keepFingerprints(
+  charactersMax = 4_000_000,
+  fingerprint: FingerprintOf = fingerprintOrNull,
+): FingerprintOf {
+  const known = new Map<string, string | null>();
+  let characters = 0;
+  const sizeOf = (sql: string, found: string | null): number => sql.length + (found ?? '').length;
+  return (sql) => {
+    const kept = known.get(sql);
+    const found = kept === undefined ? fingerprint(sql) : kept;
+    if (kept === undefined) characters += sizeOf(sql, found);
+    // The latest stand last.
+    known.delete(sql);
+    known.set(sql, found);
+    for (const [oldest, value] of known) {
+      if (characters <= charactersMax) break;
+      known.delete(oldest);
+      characters -= sizeOf(oldest, value);
+    }
+    return found;
+  };
+}
+
 /** A question without case, layout, and punctuation at its ends: equal for questions that are the same. */
 export function normaliseRequest(text: string): string {
   return text
@@ -48,8 +80,8 @@ export interface RequestKeys {
 export type KeysOf = (query: CertifiedQuery) => RequestKeys;
 
 /** Works the keys out. */
-export function readKeys({ name, userRequests }: CertifiedQuery): RequestKeys {
-  return { requests: new Set(userRequests.map(normaliseRequest)), words: [name, ...userRequests].map(wordsOf) };
+function readKeys({ name, userRequests }: CertifiedQuery): RequestKeys {
+  return { requests: new Set(userRequests.map(normaliseRequest)), words: [name, ...userRequests].map(stemsIn) };
 }
 
 /** The same, worked out once for each query and kept as long as it is: there may be thousands of questions. */
@@ -81,7 +113,7 @@ export function nearest(
   countMax: number,
   keysOf: KeysOf = readKeys,
 ): readonly CertifiedQuery[] {
-  const asked = wordsOf(question);
+  const asked = stemsIn(question);
   const scored = queries.map((query) => ({ query, score: scoreOf(keysOf(query), asked) }));
   return scored
     .toSorted((one, other) => other.score - one.score)
@@ -99,12 +131,6 @@ function scoreOf(keys: RequestKeys, asked: ReadonlySet<string>): number {
   return Math.max(...shares);
 }
 
-function wordsOf(text: string): ReadonlySet<string> {
-  const words =
-    text
-      .normalize('NFKC')
-      .toLowerCase()
-      .slice(0, 4000)
-      .match(/[\p{L}\p{N}]+/gu) ?? [];
-  return new Set(words.map((word) => (word.length > 3 ? word.replace(/s$/, '') : word)));
+function stemsIn(text: string): ReadonlySet<string> {
+  return new Set(wordsOf(text.slice(0, 4000)).map(stem));
 }

@@ -1,7 +1,8 @@
 /** The shape of `config.yml`: defaults for all agents, and what differs for some (agent-configuration.md). */
 import { z } from 'zod';
+import type { SourceFile } from '../../query/model-files.ts';
 import { type AgentSettingsEntry, agentKey } from './agent-configuration.ts';
-import { type AgentFile, type ConfigurationIssue, readYaml } from './yaml-source.ts';
+import { type ConfigurationIssue, readYaml } from './yaml-source.ts';
 
 /** Characters in a name. */
 export const nameCharactersMax = 128;
@@ -40,7 +41,7 @@ type SettingsFile = Omit<z.infer<typeof fileSchema>, 'agents'>;
 
 /** What `config.yml` says; null when there are issues, which are pushed. */
 export function readConfigFile(
-  file: AgentFile,
+  file: SourceFile,
   issues: ConfigurationIssue[],
 ): { readonly defaults: AgentSettingsEntry; readonly agents: ReadonlyMap<string, AgentSettingsEntry> } | null {
   const read = readYaml(file, fileSchema, issues);

@@ -22,6 +22,8 @@ export interface ConfigurationDependencies {
   readonly db: Kysely<Schema>;
   readonly deployments: Pick<Deployments, 'get'>;
   readonly log: Pick<Log, 'error' | 'warn'>;
+  /** Whether an agent on the language model of this name sends row values out, unless its configuration is private. */
+  readonly sendsRows: (languageModel: string) => boolean;
 }
 
 /** Which agent, on which branch of its deployment's data model (null: the default one). */
@@ -39,12 +41,18 @@ export type LoadConfiguration = (agent: ConfiguredAgent) => Promise<AgentConfigu
  * Makes the loader; it keeps what it has parsed for as long as the deployment is kept. Private mode holds where anything says so,
  * or where nobody can tell that nothing does:
  * - on a branch, when the branch **or** the default branch says so: whoever may write to a branch cannot make rows visible to a
- *   language model; so, too, when the default branch does not load;
+ *   language model. So, too, when the agent's language model on the default branch sends no rows out (one inside this process, one
+ *   that the operator made private, or none that there is), and when the default branch does not load;
  * - for an agent without an entry of its own, when an entry that says so matches no agent: it may be the one that was meant,
  *   misspelt or renamed.
  * Calls throw InlayError AGENT_CONFIGURATION_INVALID, with nothing of the files in it, or what opening the deployment throws.
  */
-export function createLoadConfiguration({ db, deployments, log }: ConfigurationDependencies): LoadConfiguration {
+export function createLoadConfiguration({
+  db,
+  deployments,
+  log,
+  sendsRows,
+}: ConfigurationDependencies): LoadConfiguration {
   const known = new WeakMap<Deployment, Promise<AgentsConfiguration>>();
 
   const load = (deployment: Deployment): Promise<AgentsConfiguration> => {
@@ -71,9 +79,10 @@ export function createLoadConfiguration({ db, deployments, log }: ConfigurationD
     return { ...own, isPrivate: unmatched.length > 0 };
   };
 
-  const isPrivateByDefault = async (agent: ConfiguredAgent): Promise<boolean> => {
+  const isPrivateOnDefault = async (agent: ConfiguredAgent): Promise<boolean> => {
     try {
-      return (await loadOn(agent, null)).isPrivate;
+      const { isPrivate, languageModel } = await loadOn(agent, null);
+      return isPrivate || !sendsRows(languageModel);
     } catch (error) {
       const isBroken =
         error instanceof InlayError &&
@@ -86,7 +95,7 @@ export function createLoadConfiguration({ db, deployments, log }: ConfigurationD
   return async (agent) => {
     const own = await loadOn(agent, agent.branch);
     if (agent.branch === null || own.isPrivate) return own;
-    return { ...own, isPrivate: await isPrivateByDefault(agent) };
+    return { ...own, isPrivate: await isPrivateOnDefault(agent) };
   };
 }
 

@@ -1,11 +1,12 @@
 /** Rules and certified queries: Markdown files with front matter (agent-configuration.md). */
 import { SemanticError } from '@inlay/semantic/semantic-error.ts';
 import { z } from 'zod';
+import type { SourceFile } from '../../query/model-files.ts';
 import { agentKey, type CertifiedQuery, type ForAgents, type Rule } from './agent-configuration.ts';
 import { fingerprintOf, normaliseRequest } from './certified-queries.ts';
 import { nameSchema } from './config-file.ts';
 import { type FrontMatter, readFrontMatter } from './front-matter.ts';
-import { type AgentFile, type ConfigurationIssue, type ReportAt, readYaml } from './yaml-source.ts';
+import { type ConfigurationIssue, type ReportAt, readYaml } from './yaml-source.ts';
 
 const descriptionCharactersMax = 500;
 const ruleCharactersMax = 16_000;
@@ -39,7 +40,7 @@ const certifiedQuerySchema = z.strictObject({
 });
 
 /** A rule; null when there are issues, which are pushed. `report` says more about its front matter. */
-export function readRule(file: AgentFile, issues: ConfigurationIssue[]): Item<Rule> | null {
+export function readRule(file: SourceFile, issues: ConfigurationIssue[]): Item<Rule> | null {
   const parts = partsOf(file, issues);
   if (parts === null) return null;
   const read = readYaml({ path: file.path, text: parts.yaml, firstLine: parts.yamlLine }, ruleSchema, issues);
@@ -63,7 +64,7 @@ export function readRule(file: AgentFile, issues: ConfigurationIssue[]): Item<Ru
 }
 
 /** A certified query; null when there are issues, which are pushed. */
-export function readCertifiedQuery(file: AgentFile, issues: ConfigurationIssue[]): Item<CertifiedQuery> | null {
+export function readCertifiedQuery(file: SourceFile, issues: ConfigurationIssue[]): Item<CertifiedQuery> | null {
   const parts = partsOf(file, issues);
   if (parts === null) return null;
   const read = readYaml({ path: file.path, text: parts.yaml, firstLine: parts.yamlLine }, certifiedQuerySchema, issues);
@@ -87,14 +88,14 @@ export interface Item<T> {
   readonly report: ReportAt;
 }
 
-function partsOf(file: AgentFile, issues: ConfigurationIssue[]): FrontMatter | null {
+function partsOf(file: SourceFile, issues: ConfigurationIssue[]): FrontMatter | null {
   const parts = readFrontMatter(file.text);
   return parts ?? refuse(file, 1, 'must begin with front matter: YAML between two lines "---"', issues);
 }
 
 /** The one fenced block of SQL in the body, and the line of the file at which its SQL begins. */
 function readSqlFence(
-  file: AgentFile,
+  file: SourceFile,
   { body, bodyLine }: FrontMatter,
   issues: ConfigurationIssue[],
 ): { readonly sql: string; readonly line: number } | null {
@@ -121,7 +122,7 @@ function toAgents(names: readonly string[] | undefined): ForAgents {
   return names === undefined ? null : new Set(names.map(agentKey));
 }
 
-function refuse(file: AgentFile, line: number, message: string, issues: ConfigurationIssue[]): null {
+function refuse(file: SourceFile, line: number, message: string, issues: ConfigurationIssue[]): null {
   issues.push({ file: file.path, line, column: 1, message });
   return null;
 }

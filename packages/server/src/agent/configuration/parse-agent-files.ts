@@ -1,9 +1,10 @@
 /** The files of the agents → their configuration, or everything that is wrong with them, each with file, line and column. */
+import type { SourceFile } from '../../query/model-files.ts';
 import type { AgentsConfiguration, CertifiedQuery, ForAgents, Rule } from './agent-configuration.ts';
 import { normaliseRequest } from './certified-queries.ts';
 import { readConfigFile } from './config-file.ts';
 import { type Item, readCertifiedQuery, readRule } from './markdown-files.ts';
-import type { AgentFile, ConfigurationIssue } from './yaml-source.ts';
+import type { ConfigurationIssue } from './yaml-source.ts';
 
 /** What the files may come to. */
 export const configurationLimits = {
@@ -22,13 +23,13 @@ type FileKind = 'config' | 'rule' | 'certified-query' | 'ignored' | 'unknown';
  * `eval/` and what is called `README.md` is passed over.
  */
 export function parseAgentFiles(
-  files: readonly AgentFile[],
+  files: readonly SourceFile[],
 ): AgentsConfiguration | { readonly issues: readonly ConfigurationIssue[] } {
   const issues: ConfigurationIssue[] = [];
   const refuse = (path: string, message: string): void => {
     issues.push({ file: path, line: 1, column: 1, message });
   };
-  const byKind: Record<FileKind, AgentFile[]> = {
+  const byKind: Record<FileKind, SourceFile[]> = {
     config: [],
     rule: [],
     'certified-query': [],

@@ -1,12 +1,7 @@
 /** A piece of YAML in a file, read with the place of whatever is wrong in it. */
 import { isNode, LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
-
-/** A file of the configuration; `path` is relative to the folder of the agents, with `/`. */
-export interface AgentFile {
-  readonly path: string;
-  readonly text: string;
-}
+import type { SourceFile } from '../../query/model-files.ts';
 
 /** Something wrong in a file. Line and column count from 1. */
 export interface ConfigurationIssue {
@@ -30,7 +25,7 @@ export function issueText({ file, line, column, message }: ConfigurationIssue): 
  * @returns the value and a way to report more about it; null when there are issues, which are pushed
  */
 export function readYaml<T>(
-  source: AgentFile & { readonly firstLine?: number },
+  source: SourceFile & { readonly firstLine?: number },
   shape: z.ZodType<T>,
   issues: ConfigurationIssue[],
 ): { readonly value: T; readonly report: ReportAt } | null {

@@ -1,4 +1,5 @@
 /** How requests leave for a provider: to no other address than the operator's, and with an end to what comes back. */
+import { InlayError } from '../../errors.ts';
 
 /** Bytes of an answer, far above what any turn writes, and of an answer that says what is wrong. */
 const answerBytesMax = 32 * 1_048_576;
@@ -16,7 +17,7 @@ export async function boundedFetch(input: string | URL | Request, init?: Request
     new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
       transform(chunk, controller) {
         left -= chunk.byteLength;
-        if (left < 0) controller.error(new Error('the answer is larger than allowed'));
+        if (left < 0) controller.error(new InlayError('LANGUAGE_MODEL_FAILED', 'the answer is larger than allowed'));
         else controller.enqueue(chunk);
       },
     }),

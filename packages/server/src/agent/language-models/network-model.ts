@@ -107,12 +107,12 @@ async function* streamChain(
         return;
       } catch (error) {
         signal.throwIfAborted();
-        last = toProviderFailure(error, settings.apiKey, Date.now());
+        last = toProviderFailure(error, Date.now());
       }
-      const { status, reason } = last;
+      const { status, reason, providerRequestId } = last;
       const waitMs = hasSaid ? null : toWait(last, attempt, settings.retries, parts);
       parts.log.warn(
-        { languageModel: settings.name, attempt, status, reason, hasSaid, waitMs },
+        { languageModel: settings.name, attempt, status, reason, providerRequestId, hasSaid, waitMs },
         'a language model failed',
       );
       if (hasSaid) throw toError(last);

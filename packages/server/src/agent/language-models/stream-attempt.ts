@@ -26,6 +26,9 @@ export interface Attempt {
   readonly onWarnings: (warnings: readonly SharedV4Warning[]) => void;
 }
 
+/** Tool calls that one turn may begin: more than a run may make in all, so that it is the run that says so. */
+const callsMax = 256;
+
 /** A sign of life: it costs nothing and says nothing, but ends a silence. */
 export const alive: LanguageModelEvent = { type: 'tokens', input: 0, output: 0 };
 
@@ -37,7 +40,7 @@ export function isSaid({ type }: LanguageModelEvent): boolean {
 /**
  * Streams a turn.
  * @throws the signal's reason; InlayError LANGUAGE_MODEL_TIMEOUT when there is no first token in time; whatever the provider
- * throws or sends as an error; an Error when the stream ends without its end.
+ * throws or sends as an error; InlayError LANGUAGE_MODEL_FAILED when the stream ends without its end.
  */
 export async function* streamAttempt(attempt: Attempt, signal: AbortSignal): AsyncGenerator<LanguageModelEvent> {
   const own = new AbortController();
@@ -78,7 +81,7 @@ async function* readParts<T>(stream: ReadableStream<T>, signal: AbortSignal): As
   }
 }
 
-/** The events that the parts of a stream stand for. @throws what an error part holds; an Error when the end is missing. */
+/** The events that the parts of a stream stand for. @throws what an error part holds; InlayError LANGUAGE_MODEL_FAILED when the end is missing. */
 async function* toEvents(
   parts: AsyncIterable<LanguageModelV4StreamPart>,
   { by, aliveEveryMs, onWarnings }: Attempt,
@@ -87,8 +90,12 @@ async function* toEvents(
   const text = createStorableText();
   const thinking = createStorableText();
   let spokeAt = performance.now();
+  let calls = 0;
   let finish: Extract<LanguageModelV4StreamPart, { type: 'finish' }> | null = null;
   for await (const part of parts) {
+    // What the library does with each more takes as long as there are calls already.
+    if (part.type === 'tool-input-start' && ++calls > callsMax)
+      throw new InlayError('LANGUAGE_MODEL_FAILED', 'the answer has more tool calls than allowed');
     turn.add(part);
     const event = toEvent(part, text, thinking);
     if (event !== null) {
@@ -104,7 +111,9 @@ async function* toEvents(
       yield alive;
     }
   }
-  if (finish === null || isCut(finish.finishReason)) throw new Error('the answer ended before its end');
+  if (finish === null || isCut(finish.finishReason)) {
+    throw new InlayError('LANGUAGE_MODEL_FAILED', 'the answer ended before its end');
+  }
   const { inputTokens, outputTokens } = finish.usage;
   yield { type: 'tokens', input: toCount(inputTokens.total), output: toCount(outputTokens.total) };
   const data = turn.end();

@@ -1,5 +1,6 @@
 /** A conversation in the form in which providers take it. Pure. */
 import type { LanguageModelV4Message, LanguageModelV4Prompt, SharedV4ProviderOptions } from '@ai-sdk/provider';
+import { isDeeperThan, jsonDepthMax } from '../../json-depth.ts';
 import type { ConversationMessage, ModelToolCall } from './language-model.ts';
 import { storable } from './storable.ts';
 import { partsOf } from './turn-data.ts';
@@ -19,8 +20,9 @@ export interface PromptOf {
 }
 
 /**
- * The prompt of a turn, of messages that were made ready: `content` is what the model is to read. Whatever the conversation holds, providers take it: every call has one result, names and ids have the
- * characters that they allow, inputs are JSON objects, nobody speaks twice in a row or says nothing.
+ * The prompt of a turn, of messages that were made ready: `content` is what the model is to read. Whatever the conversation holds,
+ * providers take it: every call has one result, names and ids have the characters that they allow, inputs are JSON objects, nobody
+ * speaks twice in a row or says nothing.
  * @param by the model that gets it: only its own thoughts go back to it.
  * @param systemOptions what is said with the instructions.
  */
@@ -138,11 +140,12 @@ function toToolName(name: string): string {
   return name.replaceAll(/[^\w-]/g, '_').slice(0, 64) || 'unknown';
 }
 
-/** An input that providers take: an object, which holds as text what the model took for JSON. */
+/** An input that providers take: an object, which holds as text what the model took for JSON, and what is too deep to be written again. */
 function toInput(input: string): unknown {
   try {
     const value: unknown = JSON.parse(input);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    if (isObject && !isDeeperThan(jsonDepthMax, value)) return value;
   } catch {
     // It is told as text.
   }

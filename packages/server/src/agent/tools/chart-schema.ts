@@ -12,6 +12,8 @@ const label = z.union([text, z.array(text).max(10), z.null()]);
 const field = z.string().max(256);
 const size = z.number().min(0).max(10_000);
 const number = z.number();
+/** Of what a reader's browser makes one by one: ticks, bins. A huge number of them would be its end. */
+const count = z.number().min(0).max(1000);
 const cell = z.union([text, number, z.boolean(), z.null()]);
 /** Names, hex and functional notations; nothing that could hold a `url(…)`. */
 const colour = z.string().regex(/^(#[0-9a-fA-F]{3,8}|[a-zA-Z]{1,30}|(rgb|rgba|hsl|hsla)\([\d\s.,%/]{1,60}\))$/);
@@ -108,7 +110,7 @@ const scale = z.strictObject({
   range: z.union([word, z.array(z.union([number, colour])).max(1000)]).optional(),
   scheme: word.optional(),
   zero: z.boolean().optional(),
-  nice: z.union([z.boolean(), number, word]).optional(),
+  nice: z.union([z.boolean(), count, word]).optional(),
   reverse: z.boolean().optional(),
   clamp: z.boolean().optional(),
   base: number.optional(),
@@ -135,7 +137,7 @@ const guide = {
   titleFontSize: size.optional(),
   labelColor: colour.optional(),
   titleColor: colour.optional(),
-  tickCount: z.union([number, word]).optional(),
+  tickCount: z.union([count, word]).optional(),
   tickMinStep: number.optional(),
 };
 
@@ -181,7 +183,7 @@ const channelMembers = {
   bin: z
     .union([
       z.boolean(),
-      z.strictObject({ maxbins: number.optional(), step: number.optional(), nice: z.boolean().optional() }),
+      z.strictObject({ maxbins: count.optional(), step: number.optional(), nice: z.boolean().optional() }),
       z.null(),
     ])
     .optional(),

@@ -1,6 +1,7 @@
 /** Checks charts: a language model writes them, so they are hostile text until proven otherwise. */
 import type { z } from 'zod';
 import { InlayError } from '../../errors.ts';
+import { isDeeperThan, jsonDepthMax } from '../../json-depth.ts';
 import { chartSchema } from './chart-schema.ts';
 import { cleanChart } from './clean-chart.ts';
 
@@ -24,6 +25,8 @@ export function parseChartSpec(spec: string): string {
   } catch {
     throw refusal('is not JSON');
   }
+  // What cleans and checks it calls itself.
+  if (isDeeperThan(jsonDepthMax, json)) throw refusal('is nested too deep');
   const chart = cleanChart(json);
   const parsed = chartSchema.safeParse(chart);
   if (!parsed.success) throw refusal(describeIssue(parsed.error.issues, []));

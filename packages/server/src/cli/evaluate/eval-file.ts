@@ -1,6 +1,7 @@
 /** Files of questions with the SQL that answers them, `eval/*.yml`: text in, questions out. Pure. */
 import { z } from 'zod';
-import { type AgentFile, type ConfigurationIssue, readYaml } from '../../agent/configuration/yaml-source.ts';
+import { type ConfigurationIssue, readYaml } from '../../agent/configuration/yaml-source.ts';
+import type { SourceFile } from '../../query/model-files.ts';
 
 const questionsMax = 500;
 const textCharactersMax = 65_536;
@@ -24,6 +25,12 @@ export const askAsSchema = z
   );
 export type AskAs = z.infer<typeof askAsSchema>;
 
+const expectationsIn = (given: {
+  readonly sql?: string | undefined;
+  readonly certified_query?: string | undefined;
+  readonly expect?: 'nothing' | undefined;
+}): number => [given.sql, given.certified_query, given.expect].filter((one) => one !== undefined).length;
+
 const fileSchema = z.strictObject({
   as: askAsSchema.optional(),
   questions: z
@@ -34,13 +41,12 @@ const fileSchema = z.strictObject({
           question: text,
           sql: text.optional(),
           certified_query: text.optional(),
+          expect: z.literal('nothing').optional(),
           ordered: z.boolean().default(false),
           as: askAsSchema.optional(),
         })
-        .refine(
-          ({ sql, certified_query }) => (sql === undefined) !== (certified_query === undefined),
-          'needs either sql or certified_query',
-        ),
+        .refine((given) => expectationsIn(given) > 0, 'needs one of sql, certified_query and expect')
+        .refine((given) => expectationsIn(given) < 2, 'sql, certified_query and expect exclude each other'),
     )
     .min(1)
     .max(questionsMax),
@@ -55,7 +61,9 @@ export interface EvalQuestion {
   readonly question: string;
   readonly expected:
     | { readonly kind: 'sql'; readonly sql: string }
-    | { readonly kind: 'certified'; readonly name: string };
+    | { readonly kind: 'certified'; readonly name: string }
+    /** This user may see nothing that answers it. */
+    | { readonly kind: 'nothing' };
   /** Whether the order of the rows counts. */
   readonly isOrdered: boolean;
   /** Its own, or else that of the file; undefined: neither says. */
@@ -63,15 +71,20 @@ export interface EvalQuestion {
 }
 
 /** The questions of one file in order; null when there are issues, which are pushed. */
-export function readEvalFile(file: AgentFile, issues: ConfigurationIssue[]): readonly EvalQuestion[] | null {
+export function readEvalFile(file: SourceFile, issues: ConfigurationIssue[]): readonly EvalQuestion[] | null {
   const read = readYaml(file, fileSchema, issues);
   if (read === null) return null;
   const { as: ofFile, questions } = read.value;
-  return questions.map(({ name, question, sql, certified_query: certified = '', ordered: isOrdered, as }) => ({
+  return questions.map(({ name, question, sql, certified_query: certified, ordered: isOrdered, as }) => ({
     file: file.path,
     name: name ?? question,
     question,
-    expected: sql === undefined ? { kind: 'certified', name: certified } : { kind: 'sql', sql },
+    expected:
+      sql !== undefined
+        ? { kind: 'sql', sql }
+        : certified !== undefined
+          ? { kind: 'certified', name: certified }
+          : { kind: 'nothing' },
     isOrdered,
     as: as ?? ofFile,
   }));

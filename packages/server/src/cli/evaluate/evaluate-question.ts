@@ -43,6 +43,14 @@ export async function evaluateQuestion(user: AsUser, question: ReadyQuestion): P
     return { question, verdict, reasons, sql: graded, text, usage };
   };
   try {
+    if (question.sql === null) {
+      answer = await told('The question could not be asked', user.ask(question.question));
+      if (answer.failure !== null) return outcome('error', `The run failed: ${answer.failure}`);
+      graded = await findSeen(user, answer);
+      return graded === null
+        ? outcome('pass')
+        : outcome('fail', 'A query of the answer gives rows, and none is expected.');
+    }
     // First, since without it there is no need to ask.
     const expected = await told('The expected SQL fails', user.query(question.sql));
     answer = await told('The question could not be asked', user.ask(question.question));
@@ -75,6 +83,20 @@ export async function evaluateQuestion(user: AsUser, question: ReadyQuestion): P
     if (error instanceof ConfigError) return outcome('error', ...error.problems);
     throw error;
   }
+}
+
+/**
+ * The last query of the answer whose rows tell something, as this user; null: none does. Nothing is told by nulls and zeros alone,
+ * which sums and counts of no rows are.
+ * @throws ConfigError where a query that had worked fails now
+ */
+async function findSeen(user: AsUser, { queries }: Answer): Promise<string | null> {
+  const worked = new Set(queries.flatMap(({ sql, problem }) => (problem === null ? [sql] : [])));
+  for (const sql of [...worked].reverse()) {
+    const { rows } = await told('The SQL of the answer fails', user.query(sql));
+    if (rows.some((row) => row.some((cell) => cell !== null && cell !== 0))) return sql;
+  }
+  return null;
 }
 
 function withoutQuery({ text, queries }: Answer): readonly [Verdict, string] {

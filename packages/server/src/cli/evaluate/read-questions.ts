@@ -24,8 +24,8 @@ export interface AgentsFolder {
 /** A question that can be asked. */
 export interface ReadyQuestion extends Omit<EvalQuestion, 'as' | 'expected'> {
   readonly as: AskAs;
-  /** Semantic SQL whose rows are right. */
-  readonly sql: string;
+  /** Semantic SQL whose rows are right; null: this user may see nothing that answers the question. */
+  readonly sql: string | null;
   /** The certified query that the agent should use: the question is word for word one of its own. */
   readonly certified: CertifiedQuery | null;
 }
@@ -71,7 +71,7 @@ export function prepareQuestions(
       expected.kind === 'certified'
         ? configuration.certifiedQueries.find(({ name }) => name.toLowerCase() === expected.name.toLowerCase())
         : undefined;
-    const sql = expected.kind === 'sql' ? expected.sql : named?.sql;
+    const sql = expected.kind === 'sql' ? expected.sql : expected.kind === 'nothing' ? null : named?.sql;
     if (sql === undefined && expected.kind === 'certified') {
       problems.push(`${place}: no certified query is called ${expected.name}`);
     }

@@ -31,7 +31,9 @@ export function reportText(outcomes: readonly TimedOutcome[]): string {
     .map(({ verdict, question, reasons: lines, sql }) => {
       const told = [
         ...lines,
-        ...(sql === null ? [] : [`Its SQL:      ${inLine(sql)}`, `Expected SQL: ${inLine(question.sql)}`]),
+        ...(sql === null
+          ? []
+          : [`Its SQL:      ${inLine(sql)}`, `Expected SQL: ${question.sql === null ? 'none' : inLine(question.sql)}`]),
       ];
       return [`${verdict} ${question.file}: ${question.name}`, ...told.map((line) => `  ${line}`)]
         .map(plain)

@@ -1,6 +1,6 @@
-/** Guards what walks JSON by calling itself, such as validation, against input nested so deep that the stack ends. */
+/** Guards what walks JSON by calling itself, such as validation and writing it, against input nested so deep that the stack ends. */
 
-/** Levels of lists and objects that a body may have. What the API takes has far fewer. */
+/** Levels of lists and objects that JSON from outside may have. What the API, tools and charts take has far fewer. */
 export const jsonDepthMax = 64;
 
 /** True when parsed JSON has more than `levels` levels of lists and objects. */
