@@ -56,7 +56,12 @@ export function chatShapes(limits: Limits, user: UserShapes) {
       .unknown()
       .optional()
       .describe('SessionSettings; required with an API key, ignored with an embed token.'),
-    activeBranchName: z.string().max(255).optional().describe('A branch of the data model; left out: the default one.'),
+    activeBranchName: z
+      .string()
+      .regex(/\S/, 'must not be blank')
+      .max(255)
+      .optional()
+      .describe('A branch of the data model; left out: the default one.'),
     isDefaultBranch: z.boolean().optional().describe('Refused when the repository says otherwise.'),
   });
   return { sessionSettings, chatRequest };

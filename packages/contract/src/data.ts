@@ -12,6 +12,7 @@ export function dataShapes(limits: Limits) {
     timezone: z.string().max(64).optional().describe('This version has UTC only, and refuses another.'),
     branch: z
       .string()
+      .regex(/\S/, 'must not be blank')
       .max(255)
       .optional()
       .describe('A branch of the data model; left out: the default one, with a token that of its session.'),

@@ -44,6 +44,7 @@ export const errorCodes = {
   BRANCH_NOT_FOUND: [404, 'The data model has no such branch.'],
   METHOD_NOT_ALLOWED: [405, 'The path does not have this method; `Allow` names those that it has.'],
   RUN_IN_PROGRESS: [409, 'The thread is still answering an earlier message.'],
+  THREAD_TOO_LONG: [409, 'The thread has as many messages, or bytes of them, as it may have.'],
   MESSAGE_ID_REUSED: [409, 'The messageId was used before with another text.'],
   ATTRIBUTE_TYPE_IMMUTABLE: [409, 'The type of an attribute cannot change; nothing was written.'],
   NAME_TAKEN: [409, 'Another object has that name already.'],
@@ -91,6 +92,11 @@ export const errorCodes = {
 
 /** One of the codes of {@link errorCodes}. */
 export type ErrorCode = keyof typeof errorCodes;
+
+/** Whether it is one of the codes. */
+export function isErrorCode(code: unknown): code is ErrorCode {
+  return typeof code === 'string' && Object.hasOwn(errorCodes, code);
+}
 
 /** One thing wrong with a request: where (`userAttributes.0.value`) and what. */
 export const issueSchema = z.object({ path: z.string(), message: z.string() });

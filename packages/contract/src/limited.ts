@@ -3,7 +3,7 @@
  * reply can tell it (errors.md). The OpenAPI description tells the limit by the usual keywords.
  */
 import type { z } from 'zod';
-import { type ErrorCode, errorCodes } from './error.ts';
+import { type ErrorCode, isErrorCode } from './error.ts';
 import { type LimitName, type Limits, limitRules } from './limits.ts';
 import { textSchema } from './text.ts';
 
@@ -66,8 +66,4 @@ export function limitCodeOf(issue: object): ErrorCode | null {
 export function agreedCode(codes: readonly (ErrorCode | null)[]): ErrorCode | null {
   const [first = null] = codes;
   return codes.every((code) => code === first) ? first : null;
-}
-
-function isErrorCode(code: unknown): code is ErrorCode {
-  return typeof code === 'string' && Object.hasOwn(errorCodes, code);
 }

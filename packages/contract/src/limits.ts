@@ -98,6 +98,20 @@ export const limitRules = {
     'How long an ephemeral user lives when the call does not say, in seconds.',
   ),
   inputCharactersMax: limit(32_000, 100, 200_000, 'INPUT_TOO_LONG', 'Characters in a message to the agent.'),
+  threadMessagesMax: limit(
+    5000,
+    100,
+    100_000,
+    'THREAD_TOO_LONG',
+    'Messages in a thread, those of the agent and its tool calls included; from then on it takes no new message.',
+  ),
+  threadBytesMax: limit(
+    33_554_432,
+    1_048_576,
+    1_073_741_824,
+    'THREAD_TOO_LONG',
+    'Bytes of UTF-8 in the messages of a thread, results of tools included; from then on it takes no new message.',
+  ),
   sqlBytesMax: limit(65_536, 1024, 65_536, 'SQL_TOO_LARGE', 'Bytes of UTF-8 in a semantic SQL text.'),
   sqlDepthMax: limit(64, 4, 64, 'SQL_TOO_DEEP', 'Brackets within each other in a semantic SQL text.'),
   runMs: limit(
@@ -136,6 +150,13 @@ export const limitRules = {
     2_000_000,
     null,
     'Characters that a run may write, thoughts included; then the answer ends with a message that says so.',
+  ),
+  runResultBytesMax: limit(
+    4_194_304,
+    1_572_864,
+    67_108_864,
+    null,
+    'Bytes of UTF-8 in the results of the tools in a run; then the answer ends with a message that says so.',
   ),
   languageModelSilenceMs: limit(
     60_000,

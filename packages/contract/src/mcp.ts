@@ -4,14 +4,23 @@ import type { ChatShapes } from './chat.ts';
 
 /** Longest name of a branch in a query, in characters. */
 const branchCharactersMax = 255;
+/** Longest id of a message, or token of a client's own, in characters. */
+const idCharactersMax = 255;
 
 /** The body of POST /api/v1/deployments/{deploymentId}/mcp: one message. A batch of several is refused. */
 export const mcpMessageSchema = z
   .looseObject({
     jsonrpc: z.literal('2.0'),
-    id: z.union([z.string().max(255), z.number()]).optional(),
+    id: z.union([z.string().max(idCharactersMax), z.number()]).optional(),
     method: z.string().max(255).optional(),
-    params: z.looseObject({}).optional(),
+    // A token comes back with every word of progress.
+    params: z
+      .looseObject({
+        _meta: z
+          .looseObject({ progressToken: z.union([z.string().max(idCharactersMax), z.number()]).optional() })
+          .optional(),
+      })
+      .optional(),
   })
   .describe('A message of the Model Context Protocol (JSON-RPC 2.0).');
 export type McpMessage = z.infer<typeof mcpMessageSchema>;
@@ -20,6 +29,7 @@ export type McpMessage = z.infer<typeof mcpMessageSchema>;
 export const mcpQuerySchema = z.object({
   branch: z
     .string()
+    .regex(/\S/, 'must not be blank')
     .max(branchCharactersMax)
     .optional()
     .describe('A branch of the data model; left out: the default one, with a token that of its session.'),

@@ -84,10 +84,6 @@ export async function openContext(config: Config, overrides: Overrides = {}): Pr
           ),
         )
       : { db: overrides.db, changes: overrides.changes ?? noChanges, connections: () => null };
-  telemetry.metrics.watch({
-    storeConnections: connections,
-    changesLagSeconds: () => (performance.now() - changes.heardUntil()) / 1000,
-  });
   const apiKeys = building.use(createApiKeyLookup({ db, changes }));
   const watches = building.use(createPrincipalWatches({ db, changes, clock, log }));
   const node = building.use(createNode({ db, log, leaseMs: config.runLeaseMs }));
@@ -106,9 +102,26 @@ export async function openContext(config: Config, overrides: Overrides = {}): Pr
   );
   const tails = building.adopt(createRunTails({ db, log }), (open) => open.close());
   const runs = building.adopt(
-    createRuns({ db, clock, log, brand, runAgent, limits: config, changes, watches, nodeId: node.id, readers: tails }),
+    createRuns({
+      db,
+      clock,
+      log,
+      metrics: telemetry.metrics,
+      brand,
+      runAgent,
+      limits: config,
+      changes,
+      watches,
+      nodeId: node.id,
+      readers: tails,
+    }),
     (open) => open.close(0),
   );
+  telemetry.metrics.watch({
+    storeConnections: connections,
+    changesLagSeconds: () => (performance.now() - changes.heardUntil()) / 1000,
+    runs: runs.counts,
+  });
   const shapes = createShapes(config);
   const parts = building.move();
   return {

@@ -14,6 +14,8 @@ const exitMs = 5_000;
 const closeIdleEveryMs = 100;
 /** How long what has ended may lie in the store, where nothing reaches them. */
 const sweepEveryMs = 60_000;
+/** Connections that wait until they are accepted, one in each turn of the event loop. Beyond what the system allows, that counts. */
+const backlog = 4096;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -101,7 +103,7 @@ async function drain(app: App, { runs, tails }: Pick<Context, 'runs' | 'tails'>)
 /** Begins to listen. @returns the port. @throws ConfigError when the system does not allow it. */
 async function listen(app: App, { host, port }: Config): Promise<number> {
   try {
-    await app.listen({ host, port });
+    await app.listen({ host, port, backlog });
   } catch (error) {
     refuseAddress(error, '', host, port);
   }

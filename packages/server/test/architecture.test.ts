@@ -63,7 +63,7 @@ const rooms: readonly (readonly string[])[] = [
   ['query', 'users'],
   ['warehouse', 'store'],
   ['config.ts'],
-  ['errors.ts', 'log.ts', 'repeat.ts', 'semaphore.ts', 'setting-values.ts', 'telemetry'],
+  ['errors.ts', 'json-depth.ts', 'log.ts', 'repeat.ts', 'semaphore.ts', 'setting-values.ts', 'telemetry'],
 ];
 const roomOf = (file: string) => file.split('/')[3] ?? '';
 const positionOf = (file: string) => rooms.findIndex((room) => room.includes(roomOf(file)));

@@ -1,11 +1,12 @@
 /** Runs whose node has gone in the middle: another one carries them on, from the last finished step, and every reader sees one thread. */
 import type { Frame } from '@inlay/contract/chat.ts';
 import { finalAnswer, foldFrames } from '@inlay/sdk/thread-state.ts';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AgentStep } from '../src/agent/agent-step.ts';
 import type { AgentEvent } from '../src/agent/events.ts';
 import type { AgentInput, RunAgent } from '../src/agent/run-agent.ts';
-import { type LeftRow, readLeft } from '../src/chat/carry-on.ts';
+import { type LoggedEntry, readProgress } from '../src/chat/carry-on.ts';
 import { noUsage } from '../src/chat/frames.ts';
 import { type Chat, type ChatWorld, chatIdOf, openChatWorld, until } from './chat-world.ts';
 import { databaseKinds } from './databases.ts';
@@ -19,6 +20,7 @@ const turn = (text: string, calls: readonly string[] = []): AgentEvent => ({
     text,
     toolCalls: calls.map((messageId) => ({ id: `call-${messageId}`, name: 'tool', input: '{}', messageId })),
     turnData: null,
+    isPrivate: false,
     usage: used,
   },
 });
@@ -202,17 +204,28 @@ describe.each(databaseKinds)('a run that is carried on, on %s', (kind) => {
   });
 
   test('a node takes up what it gave up itself', async () => {
+    const { db } = world.database;
+    const gate = Promise.withResolvers<void>();
     let attempts = 0;
     const chat = chatThat(async function* (input) {
       attempts += 1;
       if (attempts > 1) return yield* [restart('a'), ...say('a', 'Whole.'), end('a'), ...finish('Whole.')];
       yield* say('a', 'Half');
+      await gate.promise;
+      yield* say('a', ' and lost');
       await until(() => input.signal.aborted);
     });
     const { frames, reading, threadId } = await ask(chat);
     await until(() => frames.length >= 3);
     expect(await chat.runs.carryOn()).toBe(0);
-    chat.runs.interrupt();
+    // A store that refuses what it is to keep.
+    await sql`alter table run_log add constraint refusing check (line is null or line not like '%and lost%')`.execute(
+      db,
+    );
+    gate.resolve();
+    await until(() => chat.errors.length > 0);
+    await sql`alter table run_log drop constraint refusing`.execute(db);
+    expect(chat.errors).toMatchObject([{ runIds: [(await runOf(threadId)).id] }]);
     await until(async () => (await chat.runs.carryOn()) === 1);
     await reading;
     expect(contents(frames)).toEqual(['why?', 'Whole.', 'Whole.']);
@@ -221,13 +234,17 @@ describe.each(databaseKinds)('a run that is carried on, on %s', (kind) => {
 
   test('often enough, it fails: open messages are closed with what they have, and the thread goes on', async () => {
     const runLimits = { runAttemptsMax: 1 };
-    const one = chatThat(agent([turn('', ['t']), start('t'), ...say('a', 'Half')]), { runLimits });
+    const first = agent([turn('', ['t']), start('t'), ...say('a', 'Half')]);
+    const one = chatThat(first, { runLimits });
     const two = chatThat(agent([...say('b', 'Now.'), end('b'), ...finish('Now.')]), { runLimits });
     const { frames, reading, threadId } = await ask(one);
     await until(() => frames.length >= 4);
     expect(await two.runs.carryOn()).toBe(1);
     await until(async () => (await runOf(threadId)).state !== 'running');
-    one.runs.interrupt();
+    // Its node finds that another has ended it, and stops its agent.
+    expect(first.inputs[0]?.signal.aborted).toBe(false);
+    await one.runs.carryOn();
+    expect(first.inputs[0]?.signal.reason).toMatchObject({ code: 'RUN_INTERRUPTED' });
     await reading;
     const { error, messages } = foldFrames(frames);
     expect(error).toMatchObject({ code: 'RUN_INTERRUPTED' });
@@ -309,24 +326,24 @@ describe.each(databaseKinds)('a run that is carried on, on %s', (kind) => {
 });
 
 describe('what is left of a run', () => {
-  const line = (seq: number, frame: Partial<Frame>): LeftRow => ({
+  const line = (seq: number, frame: Partial<Frame>): LoggedEntry => ({
     seq,
     line: JSON.stringify({ role: 'assistant', content: '', sort: 5, ...frame }),
     step: null,
   });
-  const stepRow = (seq: number, step: AgentStep): LeftRow => ({ seq, line: null, step });
+  const stepRow = (seq: number, step: AgentStep): LoggedEntry => ({ seq, line: null, step });
 
   test('nothing was said: it begins after the question', () => {
-    const left = readLeft('acme', 4, []);
+    const left = readProgress('acme', 4, []);
     expect(left).toMatchObject({ seq: 0, resume: null, usage: noUsage });
-    expect(left.state).toMatchObject({ node: 'acme_data_analyst_agent', nextSort: 5 });
+    expect(left.state).toMatchObject({ graphRoot: 'acme_data_analyst_agent', nextSort: 5 });
   });
 
   test('thoughts, void words, and messages of turns that are over', () => {
-    const { resume, state, seq, usage } = readLeft('x', 4, [
+    const { resume, state, seq, usage } = readProgress('x', 4, [
       line(1, { id: 'a', thinking: 'One', isDelta: true, isInProcess: true, sort: 5 }),
       line(2, { id: 'a', thinking: 'One', isDelta: false, isInProcess: false, sort: 5 }),
-      stepRow(3, { kind: 'turn', text: '', toolCalls: [], turnData: null, usage: used }),
+      stepRow(3, { kind: 'turn', text: '', toolCalls: [], turnData: null, isPrivate: false, usage: used }),
       line(4, { id: 'b', thinking: 'Old', isDelta: true, isInProcess: true, sort: 6 }),
       line(5, { id: 'b', thinking: '', isDelta: false, isInProcess: true, sort: 6 }),
       line(6, { id: 'c', content: 'A', isDelta: true, isInProcess: true, sort: 7 }),

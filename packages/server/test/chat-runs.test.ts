@@ -7,8 +7,17 @@ import type { RunAgent } from '../src/agent/run-agent.ts';
 import { messageFrame, noUsage } from '../src/chat/frames.ts';
 import { closeFirstRuns } from '../src/chat/interrupted-runs.ts';
 import { insertRun } from '../src/chat/run-store.ts';
-import { insertThread, readMessages } from '../src/chat/thread-store.ts';
-import { type Chat, type ChatWorld, chatIdOf, openChatWorld, testRunLimits, toolThat, until } from './chat-world.ts';
+import { insertThread } from '../src/chat/thread-store.ts';
+import {
+  type Chat,
+  type ChatWorld,
+  chatIdOf,
+  openChatWorld,
+  readMessages,
+  testRunLimits,
+  toolThat,
+  until,
+} from './chat-world.ts';
 import { databaseKinds } from './databases.ts';
 import { answering, call, say, scripted, stall, wait } from './scripted-language-model.ts';
 
@@ -93,6 +102,16 @@ describe.each(databaseKinds)('runs on %s', (kind) => {
     const { db } = world.database;
     const thread = await db.selectFrom('threads').selectAll().where('id', '=', chatId).executeTakeFirstOrThrow();
     expect(thread.title).toBe('🛒'.repeat(80));
+  });
+
+  test('a title is one line, whatever white space the first input has', async () => {
+    const chat = world.chat({ languageModel: answering() });
+    const { ann } = world.callers;
+    const input = `\n  revenue\r\n\tby   channel\u00a0${'x'.repeat(100)}`;
+    const chatId = chatIdOf(await chat.read(ann, { input }));
+    const { db } = world.database;
+    const thread = await db.selectFrom('threads').selectAll().where('id', '=', chatId).executeTakeFirstOrThrow();
+    expect(thread.title).toBe(`revenue by channel ${'x'.repeat(61)}`);
   });
 
   test('caps on the runs of a user and of an account, on all nodes, given back when runs end', async () => {

@@ -2,16 +2,20 @@
 import { randomUUID } from 'node:crypto';
 import { type ChatRequest, type Frame, frameSchema } from '@inlay/contract/chat.ts';
 import { z } from 'zod';
-import { type AgentDependencies, type AgentLimits, runAgent } from '../src/agent/agent-loop.ts';
+import type { AgentDependencies, AgentLimits } from '../src/agent/agent-dependencies.ts';
+import { runAgent } from '../src/agent/agent-loop.ts';
 import type { LanguageModel } from '../src/agent/language-models/language-model.ts';
 import type { RunAgent } from '../src/agent/run-agent.ts';
 import { defineTool, type Tool } from '../src/agent/tools/tool.ts';
 import { abortChat } from '../src/chat/abort-chat.ts';
 import { findAgent } from '../src/chat/find-agent.ts';
+import type { Message } from '../src/chat/frames.ts';
 import { createRunTails, type RunTails } from '../src/chat/run-tails.ts';
 import { createRuns, type RunLimits, type Runs } from '../src/chat/runs.ts';
 import { openChatStream } from '../src/chat/stream-chat.ts';
+import { readHistory } from '../src/chat/thread-history.ts';
 import { type Changes, noChanges } from '../src/store/changes.ts';
+import { type Metrics, noMetrics } from '../src/telemetry/telemetry.ts';
 import type { Principal } from '../src/users/principal.ts';
 import { createPrincipalWatches } from '../src/users/principal-watch.ts';
 import { type DatabaseKind, openTestDatabase, type TestDatabase } from './databases.ts';
@@ -25,6 +29,7 @@ export const testLimits: AgentLimits = {
   textCharactersMax: 10_000,
   runTokensMax: 1_000_000,
   modelRowsMax: 25,
+  runResultBytesMax: 4_194_304,
 };
 
 /** The same for runs. */
@@ -35,6 +40,8 @@ export const testRunLimits: RunLimits = {
   runsWaitingMax: 100,
   runLeaseMs: 10_000,
   runAttemptsMax: 3,
+  threadMessagesMax: 5000,
+  threadBytesMax: 33_554_432,
 };
 
 /** What a chat of the test is made of; all but the language model has a default. */
@@ -47,10 +54,13 @@ export interface ChatSetup {
   readonly runLimits?: Partial<RunLimits>;
   /** Left out: it hears of none. */
   readonly changes?: Changes;
+  readonly metrics?: Metrics;
   /** Characters of lines that are remembered of each run. */
   readonly rememberedMax?: number;
   /** Instead of the agent's own way with the language model. */
   readonly runAgent?: RunAgent;
+  /** Left out: that of no node which is alive. */
+  readonly nodeId?: string;
   /** Instead of the world's own. */
   readonly db?: TestDatabase['db'];
 }
@@ -161,7 +171,7 @@ export async function openChatWorld(kind: DatabaseKind): Promise<ChatWorld> {
 
 function createChat(database: TestDatabase, setup: ChatSetup): Chat {
   const { db = database.db, brand = 'platform', clock = () => new Date(), tools = [], languageModel } = setup;
-  const { changes = noChanges, rememberedMax } = setup;
+  const { changes = noChanges, nodeId = randomUUID(), rememberedMax } = setup;
   const errors: object[] = [];
   const log = {
     error: (fields: object) => void errors.push(fields),
@@ -185,11 +195,11 @@ function createChat(database: TestDatabase, setup: ChatSetup): Chat {
     showsThinking: false,
   };
   const tails = createRunTails({ db, log, ...(rememberedMax === undefined ? {} : { rememberedMax }) });
-  const nodeId = randomUUID();
   const runs = createRuns({
     db,
     clock,
     log,
+    metrics: setup.metrics ?? noMetrics,
     brand,
     limits: { ...testRunLimits, ...setup.runLimits },
     changes,
@@ -250,6 +260,13 @@ export function queryTool(name: string, result: object): Tool {
       return { result: { ...result, uuid }, queries: 1, rows: 2, resultId: uuid };
     },
   });
+}
+
+/** The closed messages of a thread in order. */
+export async function readMessages(db: TestDatabase['db'], threadId: string): Promise<Message[]> {
+  const all = { threadId, messages: [], lastSort: 2_147_483_647 };
+  const read = await Array.fromAsync(readHistory(db, all));
+  return read.map(({ runId, ...message }) => message);
 }
 
 /** The id of the thread that a stream speaks of. */

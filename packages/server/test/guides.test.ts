@@ -22,6 +22,8 @@ let mcp: string;
 beforeAll(async () => {
   server = await openTestServer();
   folder = await mkdtemp(join(tmpdir(), 'inlay-guides-'));
+  // Where libraries are found.
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
   embedding = await readFile(join(root, 'docs/guides/embed-a-session.md'), 'utf8');
   chat = await readFile(join(root, 'docs/guides/chat.md'), 'utf8');
   creatorMode = await readFile(join(root, 'docs/guides/creator-mode.md'), 'utf8');
@@ -146,6 +148,13 @@ describe('chat', () => {
     expect(program(chat, 'Node', '').split('\n')[1]).toBe(printed.split('\n')[1]);
   });
 
+  test('the SDK', async () => {
+    const printed = await output(process.execPath, 'sdk.ts', program(chat, 'With the SDK', 'ts'));
+    expect(printed.trimEnd().split('\n').at(-1)).toMatch(
+      /^Revenue by channel, 2025: mobile app leads with 330,696\.66, /,
+    );
+  });
+
   test.skipIf(!isThere('python3'))('Python too', async () => {
     const cut = await outputThroughCuts('python3', 'chat.py', program(chat, 'Python', 'python'));
     expect(cut.match(/… and again/g)).toHaveLength(3);
@@ -268,8 +277,6 @@ async function openBackEnd(): Promise<BackEnd> {
 
 describe('MCP', () => {
   test('Node prints what the guide says', async () => {
-    // Where the library is found.
-    await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
     const printed = await output(process.execPath, 'mcp.mjs', program(mcp, 'Node', 'js'));
     expect(printed).toBe(program(mcp, 'Node', 'text'));
   });

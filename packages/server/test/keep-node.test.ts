@@ -16,7 +16,7 @@ describe.each(databaseKinds)('nodes on %s', (kind) => {
   });
   afterAll(() => world.close());
 
-  const log = { error: () => undefined };
+  const log = { error: () => undefined, warn: () => undefined, info: () => undefined };
   const clock = () => new Date();
   const leaseMs = testRunLimits.runLeaseMs;
   const ends: AgentEvent[] = [
@@ -40,6 +40,16 @@ describe.each(databaseKinds)('nodes on %s', (kind) => {
   const stateOf = async (threadId: string) =>
     (await world.database.db.selectFrom('runs').select('state').where('thread_id', '=', threadId).executeTakeFirst())
       ?.state;
+  const attemptsOf = async (threadId: string) =>
+    (await world.database.db.selectFrom('runs').select('attempts').where('thread_id', '=', threadId).executeTakeFirst())
+      ?.attempts;
+  const isSilent = async (nodeId: string): Promise<boolean> => {
+    const { rows } = await sql<{ is_silent: boolean }>`
+      select seen_at < clock_timestamp() - interval '30 s' as is_silent from nodes where id = ${nodeId}`.execute(
+      world.database.db,
+    );
+    return rows[0]?.is_silent ?? true;
+  };
   const silentFor = (nodeId: string, seconds: number) =>
     sql`
       insert into nodes (id, seen_at) values (${nodeId}::uuid, clock_timestamp() - ${`${seconds} s`}::interval)
@@ -65,31 +75,16 @@ describe.each(databaseKinds)('nodes on %s', (kind) => {
     await until(async () => (await states()).every((state) => state === 'completed'));
   });
 
-  test('a node says that it is alive, looks for runs, hears that it was taken for gone, and says when it goes', async () => {
+  test('a node says that it is alive, looks for runs, and says when it goes', async () => {
     const { db } = world.database;
     const seen = async (id: string): Promise<number> =>
       (await db.selectFrom('nodes').select('id').where('id', '=', id).execute()).length;
     const node = createNode({ db, log, leaseMs });
-    let [interruptions, looks] = [0, 0];
-    const runs = { interrupt: () => void interruptions++, carryOn: async () => looks++ };
+    let looks = 0;
+    const runs = { carryOn: async () => looks++ };
     const keeping = await keepNode({ db, clock, log, node, runs, isAlone: false, leaseMs });
-    expect([await seen(node.id), looks, interruptions]).toEqual([1, 1, 0]);
+    expect([await seen(node.id), looks]).toEqual([1, 1]);
     await until(() => looks >= 3);
-    expect(interruptions).toBe(0);
-
-    /** Does it again where a beat came in the same moment, which did not see it. */
-    const noticed = async (make: () => Promise<unknown>): Promise<void> => {
-      const before = interruptions;
-      for (let attempt = 0; interruptions === before && attempt < 5; attempt += 1) {
-        await make();
-        const beat = looks + 2;
-        await until(() => interruptions > before || looks >= beat);
-      }
-      expect(interruptions).toBe(before + 1);
-    };
-    await noticed(() => silentFor(node.id, 60));
-    await noticed(() => db.deleteFrom('nodes').where('id', '=', node.id).execute());
-
     await keeping[Symbol.asyncDispose]();
     await node[Symbol.asyncDispose]();
     expect(await seen(node.id)).toBe(0);
@@ -104,5 +99,35 @@ describe.each(databaseKinds)('nodes on %s', (kind) => {
     await using node = createNode({ db, log, leaseMs });
     await using _keeping = await keepNode({ db, clock, log, node, runs: after.runs, isAlone: true, leaseMs });
     await until(async () => (await stateOf(threadId)) === 'completed');
+  });
+
+  test('a node that was silent for however long keeps the runs that nobody took, and the operator is told', async () => {
+    const { db } = world.database;
+    const warnings: string[] = [];
+    await using node = createNode({ db, log: { ...log, warn: (_, text) => void warnings.push(text) }, leaseMs });
+    const gate = Promise.withResolvers<void>();
+    const chat = world.chat({
+      nodeId: node.id,
+      languageModel: scripted([]),
+      async *runAgent() {
+        await gate.promise;
+        yield* ends;
+      },
+    });
+    await using _keeping = await keepNode({ db, clock, log, node, runs: chat.runs, isAlone: false, leaseMs });
+    const threadId = await runOn(chat);
+    // Again where a beat came in the same moment, which did not see it.
+    for (const make of [() => silentFor(node.id, 60), () => db.deleteFrom('nodes').execute()]) {
+      warnings.length = 0;
+      for (let attempt = 0; warnings.length === 0 && attempt < 5; attempt += 1) {
+        await make();
+        await until(async () => !(await isSilent(node.id)));
+      }
+      await until(() => warnings.length > 0);
+      expect(warnings).toEqual([expect.stringContaining('this node was silent for so long')]);
+    }
+    gate.resolve();
+    await until(async () => (await stateOf(threadId)) === 'completed');
+    expect(await attemptsOf(threadId)).toBe(1);
   });
 });

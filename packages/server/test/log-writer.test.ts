@@ -9,9 +9,9 @@ import type { LogEntry } from '../src/chat/log-entries.ts';
 import { createLogWriter, type RunLog } from '../src/chat/log-writer.ts';
 import { insertRun } from '../src/chat/run-store.ts';
 import type { LogLine } from '../src/chat/thread-log.ts';
-import { readMessages } from '../src/chat/thread-store.ts';
 import type { Schema } from '../src/store/schema.ts';
-import { type ChatWorld, openChatWorld, testRunLimits, until } from './chat-world.ts';
+import { noMetrics } from '../src/telemetry/telemetry.ts';
+import { type ChatWorld, openChatWorld, readMessages, testRunLimits, until } from './chat-world.ts';
 import { databaseKinds } from './databases.ts';
 
 const now = new Date('2026-05-01T10:00:00Z');
@@ -62,6 +62,7 @@ describe.each(databaseKinds)('the log writer on %s', (kind) => {
     const pushed = new Map<string, LogLine[]>();
     const left: string[] = [];
     const errors: object[] = [];
+    const warnings: object[] = [];
     let failure: Error | null = null;
     const db = world.database.db.withPlugin({
       transformQuery({ node, queryId }) {
@@ -74,7 +75,8 @@ describe.each(databaseKinds)('the log writer on %s', (kind) => {
     const writer = createLogWriter({
       db,
       clock: () => now,
-      log: { error: (fields) => void errors.push(fields) },
+      log: { error: (fields) => void errors.push(fields), warn: (fields) => void warnings.push(fields) },
+      metrics: noMetrics,
       nodeId,
       leaseMs,
       readers: {
@@ -88,6 +90,7 @@ describe.each(databaseKinds)('the log writer on %s', (kind) => {
       statements,
       left,
       errors,
+      warnings,
       linesOf: (id: string): Frame[] => (pushed.get(id) ?? []).map((line) => JSON.parse(line.text)),
       fail: (error: Error | null) => {
         failure = error;
@@ -186,7 +189,8 @@ describe.each(databaseKinds)('the log writer on %s', (kind) => {
     const writer = createLogWriter({
       db,
       clock: () => now,
-      log: { error: () => undefined },
+      log: { error: () => undefined, warn: () => undefined },
+      metrics: noMetrics,
       nodeId,
       leaseMs: 10_000,
       readers: {
@@ -226,18 +230,18 @@ describe.each(databaseKinds)('the log writer on %s', (kind) => {
   });
 
   test('the store is away for a moment: the same lines are written once it is back, each once', async () => {
-    const { writer, linesOf, fail, errors } = openWriter();
+    const { writer, linesOf, fail, errors, warnings } = openWriter();
     const { id } = await begin();
     const log = open(writer, id);
     fail(Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }));
     log.append(delta('a', 'One'));
-    await until(() => errors.length === 1);
+    await until(() => warnings.length === 1);
     log.append(delta('a', ' two'));
     fail(null);
     await log.end([whole(text('a', 'One two')), usageLine], ended);
     expect(linesOf(id).map(({ content }) => content)).toEqual(['One', ' two', 'One two', '']);
     expect((await logOf(id)).map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
-    expect(errors).toHaveLength(1);
+    expect([warnings.length, errors.length]).toEqual([1, 0]);
   });
 
   test('a statement that was committed, but whose answer was lost, is repeated without harm', async () => {
@@ -260,7 +264,8 @@ describe.each(databaseKinds)('the log writer on %s', (kind) => {
     const writer = createLogWriter({
       db,
       clock: () => now,
-      log: { error: () => undefined },
+      log: { error: () => undefined, warn: () => undefined },
+      metrics: noMetrics,
       nodeId,
       leaseMs: 10_000,
       readers,

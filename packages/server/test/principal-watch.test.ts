@@ -20,7 +20,7 @@ describe.each(databaseKinds)('watches on %s', async (kind) => {
   const { db, openChanges, close } = await openTestDatabase(kind);
   const changes = await openChanges();
   const account = await seedAccount(db, 'shop', 1);
-  const log = { error: () => undefined };
+  const log = { error: () => undefined, warn: () => undefined, info: () => undefined };
   const open: PrincipalWatches[] = [];
   afterEach(() => {
     for (const watches of open.splice(0)) watches[Symbol.dispose]();

@@ -86,4 +86,20 @@ describe('round trips', () => {
     }
     expect([Math.min(...counts.first), Math.min(...counts.next)]).toEqual([3, 4]);
   });
+
+  test('a whole chat with an API key: the agent, the user, the watch over stream and run, the run, the rights of the user', async () => {
+    const trips = await tripsOf(async () => {
+      const reply = await fetch(`${server.url}/api/v1/public/demo/agents/1/chat/stream-chat-state`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Api-Key ${server.apiKey}` },
+        body: JSON.stringify({ input: 'hello', sessionSettings: { ...user('same'), isEphemeral: false } }),
+      });
+      expect(reply.status).toBe(200);
+      expect(await reply.text()).toContain('"__usage__"');
+      // What is said goes into as many statements as it takes time.
+      const isLog = (statement: string): boolean => /\blogged as\b/.test(statement);
+      for (const [index, statement] of [...noted.entries()].toReversed()) if (isLog(statement)) noted.splice(index, 1);
+    });
+    expect(trips).toBe(5);
+  });
 });

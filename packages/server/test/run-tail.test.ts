@@ -47,7 +47,7 @@ test('whoever writes, and however the store’s answers and the writer’s word 
       fc.integer({ min: 15, max: 200 }),
       (actions, from, max) => {
         const log: StoredEntry[] = Array.from({ length: from }, (_, index) => line(index + 1));
-        const tail = createRunTail(from, max);
+        const tail = createRunTail(from, () => max);
         let isOurs = false;
         let untold: LogLine[] = [];
         let answer: StoredEntry[] | null = null;
@@ -103,7 +103,7 @@ test('whoever writes, and however the store’s answers and the writer’s word 
 });
 
 test('it remembers no more than it may, but one line at least', () => {
-  const tail = createRunTail(0, 100);
+  const tail = createRunTail(0, () => 100);
   tail.feed(0);
   tail.push(Array.from({ length: 50 }, (_, index) => line(index + 1)));
   expect([tail.after(0), tail.after(39)]).toEqual(['forgotten', 'forgotten']);
@@ -113,8 +113,20 @@ test('it remembers no more than it may, but one line at least', () => {
   expect(tail.after(50)).toMatchObject({ seq: 51 });
 });
 
+test('it forgets when it may remember less than before', () => {
+  let max = 1000;
+  const tail = createRunTail(0, () => max);
+  tail.feed(0);
+  tail.push(Array.from({ length: 50 }, (_, index) => line(index + 1)));
+  expect(tail.after(0)).toMatchObject({ seq: 1 });
+  max = 100;
+  tail.push([line(51)]);
+  expect(tail.after(40)).toBe('forgotten');
+  expect(tail.after(41)).toMatchObject({ seq: 42 });
+});
+
 test('what waits for the store is bounded as well, and comes from there then', () => {
-  const tail = createRunTail(0, 100);
+  const tail = createRunTail(0, () => 100);
   tail.feed(3);
   for (let seq = 4; seq <= 40; seq++) tail.push([line(seq)]);
   expect([tail.isFed, tail.after(0)]).toEqual([false, 'nothing yet']);
@@ -127,5 +139,5 @@ test('what waits for the store is bounded as well, and comes from there then', (
 });
 
 test('a hole in what the store tells is a defect', () => {
-  expect(() => createRunTail(0).take([line(2)])).toThrow('gap');
+  expect(() => createRunTail(0, () => 100).take([line(2)])).toThrow('gap');
 });

@@ -32,6 +32,12 @@ async function insertUser(db: Kysely<Schema>, accountId: number, externalId: str
   return row.id;
 }
 
+/** By the files that hold them. */
+const allMigrations = (await readdir(new URL('../src/store/migrations/', import.meta.url)))
+  .filter((file) => /^\d{4}-/.test(file))
+  .map((file) => file.replace(/\.ts$/, ''))
+  .sort();
+
 describe.each(databaseKinds)('the store on %s', async (kind) => {
   const { db, close } = await openTestDatabase(kind);
   afterAll(close);
@@ -186,7 +192,7 @@ test('on PostgreSQL several migrate at once and each migration runs once', async
     Array.from({ length: 4 }, () => openDatabase({ kind: 'postgres', url: baseUrl + name })),
   );
   const ran = await Promise.all(stores.map((db) => migrate(db)));
-  expect(ran.flat()).toStrictEqual(['0001-first-tables', '0002-scopes-and-operation']);
+  expect(ran.flat()).toStrictEqual(allMigrations);
   await Promise.all(stores.map((store) => store.destroy()));
   await runStatement(`${baseUrl}postgres`, `drop database ${name} with (force)`);
 });
@@ -196,6 +202,52 @@ test('a store that cannot be reached is one line without the password', async ()
   await expect(openDatabase({ kind: 'postgres', url })).rejects.toThrow(
     /^The store at DATABASE_URL does not open: (?!.*hunter2).*ECONNREFUSED.*$/,
   );
+});
+
+test('PGlite lets the event loop turn between two statements, however many wait', async () => {
+  const { db, close } = await openTestDatabase('pglite');
+  try {
+    let turns = 0;
+    let timer = setImmediate(function turn() {
+      turns += 1;
+      timer = setImmediate(turn);
+    });
+    const count = 100;
+    await Promise.all(Array.from({ length: count }, () => sql`select 1`.execute(db)));
+    clearImmediate(timer);
+    expect(turns).toBeGreaterThanOrEqual(count - 1);
+  } finally {
+    await close();
+  }
+});
+
+test('PGlite: a statement that repeats gives the same, also after what it reads has changed its type', async () => {
+  const { db, close } = await openTestDatabase('pglite');
+  const read = async (least: number) =>
+    (await sql<{ n: unknown }>`select n, ${[1, 2]}::int[] as list from changing where n::int >= ${least}`.execute(db))
+      .rows;
+  try {
+    await sql`create table changing (n integer, at timestamptz, data jsonb)`.execute(db);
+    const at = new Date('2026-01-02T03:04:05.678Z');
+    for (let n = 1; n <= 5; n += 1) {
+      const { numAffectedRows } =
+        await sql`insert into changing values (${n}::int, ${at}, ${JSON.stringify({ n })}::text::jsonb)`.execute(db);
+      expect(numAffectedRows).toBe(1n);
+      await expect(sql`select 1 / (${n}::int - ${n}::int)`.execute(db)).rejects.toMatchObject({ code: '22012' });
+      const { rows } = await sql`select at, data, ${null}::text as gone from changing where n = ${n}`.execute(db);
+      expect(rows).toStrictEqual([{ at, data: { n }, gone: null }]);
+      expect(await read(n)).toStrictEqual([{ n, list: [1, 2] }]);
+    }
+    await sql`alter table changing alter column n type text`.execute(db);
+    for (let times = 0; times < 5; times += 1) expect(await read(5)).toStrictEqual([{ n: '5', list: [1, 2] }]);
+    await db.transaction().execute(async (tx) => {
+      await sql`alter table changing alter column n type integer using n::int`.execute(tx);
+      const again = await sql`select n from changing where n >= ${5}`.execute(tx);
+      expect(again.rows).toStrictEqual([{ n: 5 }]);
+    });
+  } finally {
+    await close();
+  }
 });
 
 describe('PGlite and kill -9', () => {
@@ -255,7 +307,7 @@ describe('PGlite and kill -9', () => {
       await exited;
       expect(existsSync(folder)).toBe(false);
       const db = await openDatabase({ kind: 'embedded', folder });
-      expect(await migrate(db)).toStrictEqual(['0001-first-tables', '0002-scopes-and-operation']);
+      expect(await migrate(db)).toStrictEqual(allMigrations);
       await db.destroy();
       expect(existsSync(`${folder}.new`)).toBe(false);
     });

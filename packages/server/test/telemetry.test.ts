@@ -159,6 +159,9 @@ describe('a server that tells', () => {
     expect(count('inlay_runs_started_total')).toBe(1);
     expect(count('inlay_runs_ended_total{state="completed"}')).toBe(1);
     expect(count('inlay_runs_active')).toBe(0);
+    expect(count('inlay_runs_waiting')).toBe(0);
+    expect(count('inlay_runs_carried_on_total')).toBe(0);
+    expect(count('inlay_log_flush_duration_seconds_count')).toBeGreaterThan(0);
     expect(count('inlay_sessions_minted_total{outcome="OK"}')).toBe(1);
     expect(count('inlay_build_info{')).toBe(1);
     expect(count('inlay_changes_lag_seconds')).toBeLessThan(60);
@@ -236,6 +239,7 @@ test('gauges are asked when the metrics are, and a lost channel is infinitely la
   metrics.watch({
     storeConnections: () => ({ used: 3, idle: 2, waiting: 1 }),
     changesLagSeconds: () => lag,
+    runs: () => ({ active: 4, waiting: 5 }),
   });
   expect((await metrics.text()).text).toMatch(/^inlay_changes_lag_seconds 0\.2$/m);
   lag = Number.POSITIVE_INFINITY;
@@ -243,6 +247,8 @@ test('gauges are asked when the metrics are, and a lost channel is infinitely la
   expect(text).toMatch(/^inlay_changes_lag_seconds \+Inf$/m);
   expect(text).toMatch(/^inlay_store_connections\{state="used"\} 3$/m);
   expect(text).toMatch(/^inlay_store_connections\{state="waiting"\} 1$/m);
+  expect(text).toMatch(/^inlay_runs_active 4$/m);
+  expect(text).toMatch(/^inlay_runs_waiting 5$/m);
 });
 
 test('what nobody asked for is not there', async () => {

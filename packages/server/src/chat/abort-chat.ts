@@ -1,14 +1,13 @@
 /** The use case of the abort endpoint (service.md 4.4). */
 import { InlayError } from '../errors.ts';
-import type { Principal } from '../users/principal.ts';
 import type { Agent } from './find-agent.ts';
 import type { ChatDependencies } from './stream-chat.ts';
-import { findThread, isThreadOf } from './thread-store.ts';
+import { type Asker, findThread, isThreadOf } from './thread-store.ts';
 
-/** An abort call. `asker` is null when the credential names no user, or one that does not exist. */
+/** An abort call. */
 export interface AbortCall {
   readonly agent: Agent;
-  readonly asker: Pick<Principal, 'userId' | 'scopeId'> | null;
+  readonly asker: Asker;
   readonly chatId: string;
 }
 

@@ -4,9 +4,11 @@ import { json } from '../store/json.ts';
 import { nodeIsGone } from '../store/node.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Principal } from '../users/principal.ts';
-import type { LeftRow } from './carry-on.ts';
+import type { LoggedEntry } from './carry-on.ts';
 import type { Message } from './frames.ts';
-import { readMessages } from './thread-store.ts';
+import { readLatest } from './thread-history.ts';
+import { messageColumns, toMessage } from './thread-store.ts';
+import type { RunClaim } from './write-log.ts';
 
 type Db = Kysely<Schema>;
 
@@ -96,30 +98,50 @@ export async function claimRuns(
   }));
 }
 
-/** The log of a run, whole, and the messages of its thread. Two statements. */
-export async function readLeftOver(
+/** The log of a run, whole, its question, if it is there, and what its agent is told of what was said before. */
+export async function readStoppedRun(
   db: Db,
-  { id, threadId }: Pick<ClaimedRun, 'id' | 'threadId'>,
-): Promise<{ readonly rows: readonly LeftRow[]; readonly messages: readonly Message[] }> {
-  const rows = await db
+  { id, threadId, messageId }: Pick<ClaimedRun, 'id' | 'threadId' | 'messageId'>,
+): Promise<{
+  readonly log: readonly LoggedEntry[];
+  readonly question: Message | undefined;
+  readonly history: readonly Message[];
+}> {
+  const log = await db
     .selectFrom('run_log')
     .select(['seq', 'line', 'step'])
     .where('run_id', '=', id)
     .orderBy('seq')
     .execute();
-  return { rows, messages: await readMessages(db, threadId) };
+  const stored = await db
+    .selectFrom('messages')
+    .select(messageColumns)
+    .where('run_id', '=', id)
+    .where('id', '=', messageId)
+    .executeTakeFirst();
+  if (stored === undefined) return { log, question: undefined, history: [] };
+  const question = toMessage(stored);
+  return { log, question, history: await readLatest(db, threadId, question.sort) };
 }
 
-/** Which runs of the node are to be stopped, as users have asked elsewhere. */
-export async function findAborted(db: Db, nodeId: string): Promise<readonly string[]> {
-  const runs = await db
-    .selectFrom('runs')
-    .select('id')
-    .where('state', '=', 'running')
-    .where('node_id', '=', nodeId)
-    .where('abort_asked_at', 'is not', null)
-    .execute();
-  return runs.map(({ id }) => id);
+/** What has become of runs at work, of which the node that writes them may not have heard. */
+export interface RunsNews {
+  /** Their users have asked for their end. */
+  readonly aborted: readonly string[];
+  /** They are another's now, or were and have ended there, or are deleted with what they belong to. */
+  readonly lost: readonly string[];
+}
+
+/** @param runs the runs that this node writes, by its count of their attempts. */
+export async function readRunsNews(db: Db, nodeId: string, runs: readonly RunClaim[]): Promise<RunsNews> {
+  const { rows } = await sql<{ readonly id: string; readonly is_lost: boolean }>`
+    select w.id, r.id is null or r.node_id is distinct from ${nodeId}::uuid or r.attempts <> w.attempts as is_lost
+    from jsonb_to_recordset(${json(runs)}) as w(id uuid, attempts integer)
+    left join runs r on r.id = w.id
+    where r.id is null or r.node_id is distinct from ${nodeId}::uuid or r.attempts <> w.attempts
+      or (r.state = 'running' and r.abort_asked_at is not null)`.execute(db);
+  const idsOf = (isLost: boolean): string[] => rows.filter((row) => row.is_lost === isLost).map(({ id }) => id);
+  return { aborted: idsOf(false), lost: idsOf(true) };
 }
 
 /** Hands on all runs of a node that stops: any other may take them, and it does not count as an attempt. */

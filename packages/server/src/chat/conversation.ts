@@ -3,8 +3,12 @@ import { z } from 'zod';
 import type { ConversationMessage } from '../agent/language-models/language-model.ts';
 import type { Message } from './frames.ts';
 
-/** The latest messages that a new run is told of. */
-const messagesMax = 400;
+/**
+ * The latest messages that a new run is told of: so many, and so many bytes; the latest question and its answer in any case, whose
+ * size has limits of its own (settings.md).
+ */
+export const toldMessagesMax = 400;
+export const toldBytesMax = 2_097_152;
 
 const resultSchema = z.object({ uuid: z.uuid() });
 
@@ -19,7 +23,7 @@ export interface Conversation {
  * It begins with a user's message, however much is cut off.
  */
 export function toConversation(history: readonly Message[]): Conversation {
-  const recent = history.slice(-messagesMax);
+  const recent = history.slice(-toldMessagesMax);
   const begin = recent.findIndex(({ role }) => role === 'user');
   const messages = recent.slice(begin === -1 ? recent.length : begin).flatMap(toConversationMessages);
   const resultIds = history.flatMap(({ toolCall }) => resultIdOf(toolCall?.result));

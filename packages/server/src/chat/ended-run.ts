@@ -1,13 +1,12 @@
 /** A run that is over, as the store holds it: its messages, and the lines that ended it. */
 import type { Frame, Usage } from '@inlay/contract/chat.ts';
-import type { Kysely } from 'kysely';
+import type { Kysely, Selectable } from 'kysely';
 import type { Schema } from '../store/schema.ts';
 import { abortedFrame, errorFrame, messageFrame, noUsage, type RunFailure, usageFrame } from './frames.ts';
-import type { StoredRun } from './run-store.ts';
 import { messageColumns, toMessage } from './thread-store.ts';
 
-/** How a run ended. */
-export type RunEnding = Pick<StoredRun, 'state' | 'usage' | 'error'>;
+/** How a run ended, or that it goes on. */
+export type RunEnding = Pick<Selectable<Schema['runs']>, 'state' | 'usage' | 'error'>;
 
 /** The control lines that ended a run, from this sort number up. */
 export function endFrames({ state, error, usage }: RunEnding, sort: number): Frame[] {
@@ -22,7 +21,7 @@ export function brokenOffFrames(failure: RunFailure, usage: Usage | null, sort: 
   return [errorFrame(failure, sort), usageFrame(usage ?? noUsage, sort + 1)];
 }
 
-/** How the run ended; undefined when it is deleted. */
+/** How the run ended, or that it goes on; undefined when it is deleted. */
 export async function readEnding(db: Kysely<Schema>, runId: string): Promise<RunEnding | undefined> {
   return db.selectFrom('runs').select(['state', 'usage', 'error']).where('id', '=', runId).executeTakeFirst();
 }

@@ -25,6 +25,14 @@ export interface AgentPath {
   readonly accountId: number;
 }
 
+const agentColumns = [
+  'agents.id as id',
+  'agents.name as name',
+  'agents.deployment_id as deploymentId',
+  'accounts.id as accountId',
+  'accounts.plan as plan',
+] as const;
+
 /** @throws InlayError NOT_FOUND when the path names nothing that this credential opens: it says no more than that. */
 export async function findAgent(db: Kysely<Schema>, path: AgentPath): Promise<Agent> {
   const id = parseId(path.agentId);
@@ -34,13 +42,7 @@ export async function findAgent(db: Kysely<Schema>, path: AgentPath): Promise<Ag
       : await db
           .selectFrom('agents')
           .innerJoin('accounts', 'accounts.id', 'agents.account_id')
-          .select([
-            'agents.id as id',
-            'agents.name as name',
-            'agents.deployment_id as deploymentId',
-            'accounts.id as accountId',
-            'accounts.plan as plan',
-          ])
+          .select(agentColumns)
           .where('agents.id', '=', id)
           .where('accounts.id', '=', path.accountId)
           .where('accounts.name', '=', path.accountName)
@@ -60,13 +62,7 @@ export function listAgents(
   return db
     .selectFrom('agents')
     .innerJoin('accounts', 'accounts.id', 'agents.account_id')
-    .select([
-      'agents.id as id',
-      'agents.name as name',
-      'agents.deployment_id as deploymentId',
-      'accounts.id as accountId',
-      'accounts.plan as plan',
-    ])
+    .select(agentColumns)
     .where('agents.deployment_id', '=', deploymentId)
     .where('accounts.id', '=', accountId)
     .orderBy('agents.id')

@@ -3,9 +3,11 @@ import { type Frame, frameSchema, type Usage } from '@inlay/contract/chat.ts';
 import { type Kysely, sql } from 'kysely';
 import { InlayError } from '../errors.ts';
 import type { Schema } from '../store/schema.ts';
+import { failedInside, interrupted } from './end-causes.ts';
 import { brokenOffFrames, endFrames, readEnding, readRunMessages } from './ended-run.ts';
 import { toHistory } from './frames.ts';
 import type { Following, RunTails } from './run-tails.ts';
+import { withinMs } from './within-ms.ts';
 
 /** How long a run that ends with its reader may take to say what it used, in milliseconds. */
 const usageWaitMs = 400;
@@ -21,20 +23,29 @@ export interface Reader {
   readonly requestId: string;
 }
 
-/** What is read of a run, and what its reader has been told of it before. */
+/**
+ * What is read of a run, and what its reader has been told of it before. The lists are looked at when the first line is asked for: they
+ * may grow up to then, while the reader is told what was before.
+ */
 export interface RunReading extends Pick<Following, 'runId' | 'from'> {
   /** The messages that the reader has open. */
   readonly open: readonly Frame[];
+  /** Sort numbers below the highest of messages that the reader has not been told of. */
+  readonly missing: readonly number[];
   /** The highest sort number that the reader was told. */
   readonly sort: number;
-  /** The run ends with the reader's session, user or key. */
-  readonly endsWithReader: boolean;
 }
 
 /** What following needs. */
 export interface FollowDependencies {
   readonly db: Kysely<Schema>;
   readonly tails: RunTails;
+}
+
+/** Why something has no end of its own. */
+export interface Failure {
+  readonly code: string;
+  readonly message: string;
 }
 
 /** A frame as it goes to a reader. */
@@ -46,7 +57,7 @@ export function toLine(frame: Frame): string {
  * The lines of the run, each with its `\n`, to its end. A reader so slow that the log has gone is told the rest in whole messages.
  * When the reader's session, user or key ends first, the lines stop at once, even where more is waiting: open messages are closed
  * with what they have, then come the error and the usage, as when a run fails (chat-stream.md). The usage is that of the run where
- * it ends as well; nothing is counted for one that goes on.
+ * it ends at once as well, with the same session, user or key; nothing is counted for one that goes on.
  * @throws InlayError NOT_READY when the process stops: the run may go on elsewhere.
  */
 export function followRun(
@@ -59,35 +70,46 @@ export function followRun(
   // Now and not with the first line: from here on nothing is missed.
   const lines = tails.follow({ ...reading, gone, ended });
   /** The messages that the reader has open by sort number, each as the first line that was sent of it. */
-  const open = new Map(reading.open.map((frame) => [frame.sort, toLine(frame)]));
+  const open = new Map<number, string>();
   let place = reading.from;
   let highest = reading.sort;
 
-  async function* breakOff(code: string, message: string): AsyncGenerator<string, void, undefined> {
+  /** What the reader has open is closed with what they have of it. */
+  async function* closeOpen(failure: Failure): AsyncGenerator<string, void, undefined> {
     const said = open.size === 0 ? [] : await withinMs(readSaid(db, runId, [...open.keys()], place), saidWaitMs, []);
     for (const first of open.values()) {
       const opened = frameSchema.parse(JSON.parse(first));
-      yield toLine(closed(opened, said.find(({ id }) => id === opened.id) ?? null, { code, message }));
+      yield toLine(closed(opened, said.find(({ id }) => id === opened.id) ?? null, failure));
     }
-    const usage = reading.endsWithReader && ended.aborted ? await readUsage(tails, runId, place, gone) : null;
-    for (const frame of brokenOffFrames({ code, message, requestId }, usage, highest + 1)) yield toLine(frame);
+  }
+
+  async function* breakOff(failure: Failure): AsyncGenerator<string, void, undefined> {
+    yield* closeOpen(failure);
+    const usage = ended.aborted ? await readUsage(tails, runId, place, gone) : null;
+    for (const frame of brokenOffFrames({ ...failure, requestId }, usage, highest + 1)) yield toLine(frame);
   }
 
   /** The log is gone: what is left is in the messages. */
   async function* readRest(): AsyncGenerator<string, void, undefined> {
     const ending = await readEnding(db, runId);
-    if (ending === undefined) return yield* breakOff('NOT_FOUND', 'The chat thread has been deleted.');
+    if (ending === undefined) {
+      return yield* breakOff({ code: 'NOT_FOUND', message: 'The chat thread has been deleted.' });
+    }
     // Nobody can say what has become of it: the client comes back, and finds it.
     if (ending.state === 'running') throw new InlayError('NOT_READY', 'The log of the run cannot be read.');
     for (const frame of await readRunMessages(db, runId)) {
-      if (frame.sort <= highest && !open.has(frame.sort)) continue;
+      if (frame.sort <= highest && !open.has(frame.sort) && !reading.missing.includes(frame.sort)) continue;
       highest = Math.max(highest, frame.sort);
+      open.delete(frame.sort);
       yield toLine(frame);
     }
+    // Of a run whose log is damaged something that was open may be kept nowhere.
+    yield* closeOpen(ending.error ?? interrupted);
     for (const frame of endFrames(ending, highest + 1)) yield toLine(frame);
   }
 
   return (async function* () {
+    for (const frame of reading.open) open.set(frame.sort, toLine(frame));
     for await (const line of lines) {
       place = line.seq;
       if (!line.isControl) {
@@ -100,20 +122,16 @@ export function followRun(
       if (line.isLast) return;
     }
     if (gone.aborted) return;
-    if (ended.aborted) yield* breakOff(...failureOf(ended.reason));
+    if (ended.aborted) yield* breakOff(failureOf(ended.reason));
     else yield* readRest();
   })();
 }
 
 /** A message as it stands at the end; a tool call that has no result gets the failure as such. */
-function closed(
-  opened: Frame,
-  said: Frame | null,
-  failure: { readonly code: string; readonly message: string },
-): Frame {
+function closed(opened: Frame, said: Frame | null, { code, message }: Failure): Frame {
   const { toolCall } = opened;
   if (toolCall !== undefined) {
-    const result = JSON.stringify({ error: { ...failure, hint: '' } });
+    const result = JSON.stringify({ error: { code, message, hint: '' } });
     return { ...opened, isDelta: false, isInProcess: false, toolCall: { ...toolCall, result } };
   }
   if (said !== null) return { ...said, isInProcess: false };
@@ -151,19 +169,8 @@ async function readUsage(tails: RunTails, runId: string, from: number, gone: Abo
   return null;
 }
 
-/** What the work gives; `otherwise` when it fails or takes longer. */
-async function withinMs<T>(work: Promise<T>, ms: number, otherwise: T): Promise<T> {
-  const { promise: late, resolve } = Promise.withResolvers<T>();
-  const timer = setTimeout(() => resolve(otherwise), ms);
-  try {
-    return await Promise.race([work, late]);
-  } catch {
-    return otherwise;
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-function failureOf(reason: unknown): [code: string, message: string] {
-  return reason instanceof InlayError ? [reason.code, reason.message] : ['INTERNAL', 'Something failed inside.'];
+/** Why a reader may not read on. */
+export function failureOf(reason: unknown): Failure {
+  const { code, message } = reason instanceof InlayError ? reason : failedInside();
+  return { code, message };
 }

@@ -29,8 +29,8 @@ export interface RunFailure {
   readonly requestId: string;
 }
 
-/** The name of the agent's node in `graphPath`; `brand` stands for `platform`. */
-function agentNode(brand: string): string {
+/** The agent in `graphPath`; `brand` stands for `platform`. */
+function graphRootOf(brand: string): string {
   return `${brand}_data_analyst_agent`;
 }
 
@@ -109,8 +109,8 @@ export function isControl({ id }: Pick<Frame, 'id'>): boolean {
 
 /** A run as it is being written. Replaced, never changed. */
 export interface RunState {
-  /** The agent's node, the first part of its messages' `graphPath`. */
-  readonly node: string;
+  /** The first part of `graphPath` of the agent's messages. */
+  readonly graphRoot: string;
   /** The sort number that the next message takes. Control frames stand there too, but do not use it up. */
   readonly nextSort: number;
   /** Control frames since the last message; each stands above the one before. */
@@ -119,8 +119,8 @@ export interface RunState {
   readonly open: ReadonlyMap<string, Message>;
 }
 
-/** What an event means. */
-export interface Step {
+/** What an event comes to. */
+export interface Applied {
   readonly state: RunState;
   /** The line to send; null: none. */
   readonly frame: Frame | null;
@@ -132,19 +132,19 @@ export interface Step {
 
 /** The state of a run whose messages take the sort numbers from `nextSort` up. */
 export function startRun(brand: string, nextSort: number): RunState {
-  return { node: agentNode(brand), nextSort, controls: 0, open: new Map() };
+  return { graphRoot: graphRootOf(brand), nextSort, controls: 0, open: new Map() };
 }
 
 /** Applies one event of the agent. @throws Error when the event closes a message that is not open: a defect. */
-export function applyEvent(state: RunState, event: AgentEvent): Step {
+export function applyEvent(state: RunState, event: AgentEvent): Applied {
   switch (event.type) {
     case 'text-delta': {
-      const before = state.open.get(event.messageId) ?? newMessage(state, event.messageId, [state.node]);
+      const before = state.open.get(event.messageId) ?? newMessage(state, event.messageId, [state.graphRoot]);
       const message = { ...before, content: before.content + event.text };
       return go(state, message, deltaFrame(message, { content: event.text }));
     }
     case 'thinking-delta': {
-      const before = state.open.get(event.messageId) ?? newMessage(state, event.messageId, [state.node]);
+      const before = state.open.get(event.messageId) ?? newMessage(state, event.messageId, [state.graphRoot]);
       const message = { ...before, thinking: (before.thinking ?? '') + event.text };
       return go(state, message, deltaFrame(message, { content: '', thinking: event.text }));
     }
@@ -154,7 +154,7 @@ export function applyEvent(state: RunState, event: AgentEvent): Step {
       return close(state, openMessage(state, event.messageId));
     case 'tool-start': {
       // The call of a run that is carried on begins once more, in its place.
-      const before = state.open.get(event.messageId) ?? newMessage(state, event.messageId, [state.node, 'tools']);
+      const before = state.open.get(event.messageId) ?? newMessage(state, event.messageId, [state.graphRoot, 'tools']);
       const message = { ...before, toolCall: { name: event.name, input: event.input } };
       return go(state, message, messageFrame(message));
     }
@@ -201,14 +201,14 @@ function openMessage({ open }: RunState, id: string): Message {
 }
 
 /** The message is being written. */
-function go(state: RunState, message: Message, frame: Frame): Step {
+function go(state: RunState, message: Message, frame: Frame): Applied {
   const open = new Map(state.open).set(message.id, message);
   const nextSort = Math.max(state.nextSort, message.sort + 1);
   return { state: { ...state, open, nextSort, controls: 0 }, frame, closed: null, voided: null };
 }
 
 /** The message is whole. */
-function close(state: RunState, message: Message): Step {
+function close(state: RunState, message: Message): Applied {
   const closed = { ...message, isInProcess: false };
   const open = new Map(state.open);
   open.delete(message.id);
@@ -216,7 +216,7 @@ function close(state: RunState, message: Message): Step {
   return { state: { ...state, open, nextSort, controls: 0 }, frame: messageFrame(closed), closed, voided: null };
 }
 
-function control(state: RunState, toFrame: (sort: number) => Frame): Step {
+function control(state: RunState, toFrame: (sort: number) => Frame): Applied {
   const frame = toFrame(state.nextSort + state.controls);
   return { state: { ...state, controls: state.controls + 1 }, frame, closed: null, voided: null };
 }

@@ -1,23 +1,11 @@
-/** Runs that can not be carried on: what they say, and those of version 0.1, which kept nothing to go on from. */
+/** Runs that can not be carried on: those of version 0.1, which kept nothing to go on from. */
 import { randomUUID } from 'node:crypto';
-import type { ErrorCode } from '@inlay/contract/error.ts';
 import { type Kysely, sql } from 'kysely';
-import { InlayError } from '../errors.ts';
 import { json } from '../store/json.ts';
 import { nodeIsGone } from '../store/node.ts';
 import type { Schema } from '../store/schema.ts';
+import { interrupted } from './end-causes.ts';
 import type { RunFailure } from './frames.ts';
-
-/** What a run says that no process survived. */
-export const interrupted = {
-  code: 'RUN_INTERRUPTED' satisfies ErrorCode,
-  message: 'The server stopped before the answer was complete.',
-} as const;
-
-/** The same as the reason of a signal: this process is not to write the run any more. */
-export function interruption(): InlayError {
-  return new InlayError(interrupted.code, interrupted.message);
-}
 
 /**
  * Closes the runs that nodes of version 0.1 have left, of which nothing is known to carry them on: open messages keep what they

@@ -5,6 +5,7 @@
 import type { Kysely } from 'kysely';
 import { repeat } from '../repeat.ts';
 import { forgetNodes, type Node } from '../store/node.ts';
+import { logOutages, type OutageLog } from '../store/outages.ts';
 import type { Schema } from '../store/schema.ts';
 import { closeFirstRuns } from './interrupted-runs.ts';
 import type { Runs } from './runs.ts';
@@ -18,9 +19,9 @@ const looksPerClosing = 10;
 export interface KeepNodeDependencies {
   readonly db: Kysely<Schema>;
   readonly clock: () => Date;
-  readonly log: { error(fields: object, message: string): void };
+  readonly log: OutageLog;
   readonly node: Node;
-  readonly runs: Pick<Runs, 'interrupt' | 'carryOn'>;
+  readonly runs: Pick<Runs, 'carryOn'>;
   readonly isAlone: boolean;
   /** A node that has said nothing for so long is gone. */
   readonly leaseMs: number;
@@ -40,16 +41,16 @@ export async function keepNode({
   leaseMs,
 }: KeepNodeDependencies): Promise<AsyncDisposable> {
   if (isAlone) await forgetNodes(db);
-  await node.start(() => runs.interrupt());
+  await node.start();
   await closeFirstRuns(db, leaseMs, clock());
   await runs.carryOn();
+  const outages = logOutages(log, 'runs that nobody writes could not be looked for');
   let looks = 0;
   const look = async (): Promise<void> => {
     await runs.carryOn();
     looks += 1;
     if (looks % looksPerClosing === 0) await closeFirstRuns(db, leaseMs, clock());
+    outages.succeeded();
   };
-  return repeat(look, { firstMs: lookMs, everyMs: lookMs }, (err) =>
-    log.error({ err }, 'runs that nobody writes could not be looked for'),
-  );
+  return repeat(look, { firstMs: lookMs, everyMs: lookMs }, outages.failed);
 }

@@ -7,9 +7,10 @@ import type { Kysely } from 'kysely';
 import { codeOf } from '../errors.ts';
 import type { Schema } from '../store/schema.ts';
 import { isStoreAway } from '../store/store-away.ts';
+import type { Metrics } from '../telemetry/telemetry.ts';
 import { charactersOf, type LogEntry, type LogPart, merge, takePart, type WaitingEntry } from './log-entries.ts';
 import type { LogReaders } from './thread-log.ts';
-import { type RunEnd, type RunToken, writeLog } from './write-log.ts';
+import { type RunClaim, type RunEnd, writeLog } from './write-log.ts';
 
 /** Characters of a run that may wait to be written before its agent has to. */
 const waitingCharactersMax = 262_144;
@@ -25,7 +26,8 @@ const retryMsMax = 1000;
 export interface LogWriterDependencies {
   readonly db: Kysely<Schema>;
   readonly clock: () => Date;
-  readonly log: { error(fields: object, message: string): void };
+  readonly log: { error(fields: object, message: string): void; warn(fields: object, message: string): void };
+  readonly metrics: Pick<Metrics, 'logFlushed' | 'runEnded'>;
   readonly nodeId: string;
   readonly readers: LogReaders;
   /** How long the store may be away before runs are given up: others carry them on then. In milliseconds. */
@@ -48,13 +50,13 @@ export interface RunLog {
 /** The logs that this process writes. */
 export interface LogWriter {
   /** Begins to write a run after `seq`; `onLost` is called, at most once, when it turns out that it is not this node's any more. */
-  open(run: RunToken, seq: number, onLost: () => void): RunLog;
+  open(run: RunClaim, seq: number, onLost: () => void): RunLog;
   /** Resolves when no statement is under way and none is needed. */
   idle(): Promise<void>;
 }
 
 interface OpenLog {
-  readonly run: RunToken;
+  readonly run: RunClaim;
   readonly onLost: () => void;
   seq: number;
   waiting: WaitingEntry[];
@@ -72,7 +74,8 @@ interface Part extends LogPart {
 }
 
 /** Makes the log writer of a process; nothing is open. */
-export function createLogWriter({ db, clock, log, nodeId, readers, leaseMs }: LogWriterDependencies): LogWriter {
+export function createLogWriter(dependencies: LogWriterDependencies): LogWriter {
+  const { db, clock, log, metrics, nodeId, readers, leaseMs } = dependencies;
   /** The runs of which something waits, those that waited longest first. */
   const due = new Set<OpenLog>();
   let flushing: Promise<void> | null = null;
@@ -123,11 +126,14 @@ export function createLogWriter({ db, clock, log, nodeId, readers, leaseMs }: Lo
 
   async function write(batch: readonly Part[]): Promise<void> {
     if (batch.length === 0) return;
-    const deadlineMs = performance.now() + leaseMs;
+    const begunMs = performance.now();
+    const deadlineMs = begunMs + leaseMs;
     for (let retryMs = retryMsMin; ; retryMs = Math.min(2 * retryMs, retryMsMax)) {
       try {
         const entries = batch.map((part) => ({ run: part.open.run, ...part.entries }));
-        settle(batch, await writeLog(db, nodeId, entries, clock()));
+        const written = await writeLog(db, nodeId, entries, clock());
+        metrics.logFlushed((performance.now() - begunMs) / 1000);
+        settle(batch, written);
         return;
       } catch (err) {
         const runIds = batch.map(({ open }) => open.run.id);
@@ -141,17 +147,18 @@ export function createLogWriter({ db, clock, log, nodeId, readers, leaseMs }: Lo
           for (const { open } of batch) lose(open);
           return;
         }
-        if (retryMs === retryMsMin) log.error({ err, runIds }, 'the logs of runs could not be written; trying again');
+        if (retryMs === retryMsMin) log.warn({ err, runIds }, 'the logs of runs could not be written; trying again');
       }
       await pause(retryMs, undefined, { ref: false });
     }
   }
 
-  function settle(batch: readonly Part[], written: ReadonlySet<string>): void {
+  function settle(batch: readonly Part[], written: ReadonlySet<RunClaim>): void {
     for (const { open, entries, lines, characters } of batch) {
+      if (entries.end !== null && written.has(open.run)) metrics.runEnded(entries.end.state);
       // Dropped meanwhile: what is durable is found in the store.
       if (open.isDone) continue;
-      if (!written.has(open.run.id)) {
+      if (!written.has(open.run)) {
         lose(open);
         continue;
       }

@@ -53,6 +53,10 @@ export function createFairQueue<T>(): FairQueue<T> {
 export interface RunPlaces {
   /** How many more may work or wait. */
   readonly room: number;
+  /** How many work. */
+  readonly taken: number;
+  /** How many wait. */
+  readonly waiting: number;
   /**
    * Calls `work` as soon as there is a place, now or later; the place is given back when it settles, which must be without failure.
    * @returns a function that calls it at once if it still waits, place or not: for work that has nothing left to do but to end.
@@ -79,6 +83,12 @@ export function createRunPlaces(placesMax: number, waitingMax: number): RunPlace
   return {
     get room() {
       return placesMax + waitingMax - taken - waiting.size;
+    },
+    get taken() {
+      return taken;
+    },
+    get waiting() {
+      return waiting.size;
     },
     enter(accountId, work) {
       if (taken < placesMax) {

@@ -1,57 +1,48 @@
-/** Runs in the store: how they begin, and what was kept of them. */
+/** Runs in the store: how they begin, which one a message has begun, and how one is asked to stop. */
 import { randomUUID } from 'node:crypto';
-import type { Usage } from '@inlay/contract/chat.ts';
-import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
+import type { Limits } from '@inlay/contract/limits.ts';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { codeOf } from '../errors.ts';
 import { changesChannel } from '../store/changes.ts';
 import { json } from '../store/json.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Principal } from '../users/principal.ts';
-import type { Message, RunFailure } from './frames.ts';
-import { messageColumns, orGone, type ThreadOwner, toMessage } from './thread-store.ts';
+import type { Message } from './frames.ts';
+import { latestOf, type MessageRow } from './thread-history.ts';
+import { orGone, storedBytes, type ThreadOwner, toMessage } from './thread-store.ts';
 
 type Db = Kysely<Schema>;
 
 /** How often a run is tried to be begun whose thread has grown in the same moment. */
 const beginAttemptsMax = 5;
 
-/** A run that a user message began, as it was kept. */
+/** A run that a user message began. */
 export interface StoredRun {
   readonly id: string;
   readonly threadId: string;
   /** The scope of the thread. */
   readonly scopeId: number | null;
-  readonly messageId: string;
-  readonly state: Selectable<Schema['runs']>['state'];
-  readonly usage: Usage | null;
-  readonly error: RunFailure | null;
-  /** Its whole messages, the user's first. */
-  readonly messages: readonly Message[];
+  /** The user's message. */
+  readonly input: string;
 }
 
-/** The run that this message id began for the user and agent, in whatever scope, with its messages. */
+/** The run that this message id began for the user and agent, in whatever scope. */
 export async function findRun(
   db: Db,
   { userId, agentId }: Pick<ThreadOwner, 'userId' | 'agentId'>,
   messageId: string,
 ): Promise<StoredRun | undefined> {
-  const run = await db
+  return db
     .selectFrom('runs')
     .innerJoin('threads', 'threads.id', 'runs.thread_id')
-    .select(['runs.id', 'thread_id as threadId', 'embed_tenant_id as scopeId', 'message_id as messageId'])
-    .select(['state', 'usage', 'error'])
+    .innerJoin('messages', (join) =>
+      join.onRef('messages.run_id', '=', 'runs.id').onRef('messages.id', '=', 'runs.message_id'),
+    )
+    .select(['runs.id', 'runs.thread_id as threadId', 'embed_tenant_id as scopeId', 'messages.content as input'])
     .where('runs.user_id', '=', userId)
     .where('runs.agent_id', '=', agentId)
-    .where('message_id', '=', messageId)
+    .where('runs.message_id', '=', messageId)
     .executeTakeFirst();
-  if (run === undefined) return undefined;
-  const rows = await db
-    .selectFrom('messages')
-    .select(messageColumns)
-    .where('run_id', '=', run.id)
-    .orderBy('sort')
-    .execute();
-  return { ...run, messages: rows.map(toMessage) };
 }
 
 /** Whether some node writes a run of the thread at this moment, or is to carry one on. */
@@ -96,11 +87,11 @@ export interface NewRun {
   readonly requestId: string;
 }
 
-/** Caps on the runs that go on at a time, on all nodes. What begins in the same instant on several nodes may pass them. */
-export interface RunCaps {
-  readonly runsPerUserMax: number;
-  readonly runsPerAccountMax: number;
-}
+/**
+ * Caps on the runs that go on at a time, on all nodes: what begins in the same instant on several nodes may pass them. And the size
+ * from which on a thread takes no new message.
+ */
+export type RunCaps = Pick<Limits, 'runsPerUserMax' | 'runsPerAccountMax' | 'threadMessagesMax' | 'threadBytesMax'>;
 
 /** What came of it. */
 export type RunInsertion =
@@ -108,22 +99,23 @@ export type RunInsertion =
       readonly kind: 'inserted';
       readonly threadId: string;
       readonly message: Message;
-      /** The thread before the message, in order. */
+      /** The thread before the message, in order; of a long one what the agent is told of (chat/conversation.ts). */
       readonly history: readonly Message[];
     }
   /** The thread has a run in progress, or the message id was used before. */
   | { readonly kind: 'refused' }
-  /** A cap is reached. Whether it would have been refused otherwise is not known. */
-  | { readonly kind: 'full' };
+  /** A cap is reached, on runs or on the thread. Whether it would have been refused otherwise is not known. */
+  | { readonly kind: 'full' | 'too long' };
 
 interface InsertedRow {
   readonly sort: number | null;
-  readonly history: readonly Message[] | null;
+  readonly history: readonly MessageRow[] | null;
   readonly is_full: boolean;
+  readonly is_too_long: boolean;
 }
 
 /**
- * Keeps thread, run and user message, and reads what was said before, all in one statement.
+ * Keeps thread, run and user message, and reads what the agent is told of what was said before, all in one statement.
  * @throws InlayError NOT_FOUND when what they belong to has been deleted since it was looked up.
  */
 export async function insertRun(db: Db, run: NewRun, caps: RunCaps, now: Date): Promise<RunInsertion> {
@@ -134,7 +126,9 @@ export async function insertRun(db: Db, run: NewRun, caps: RunCaps, now: Date): 
         insertion({ ...run, threadId }, run.threadId === null, caps, now).execute(db),
       );
       const [row] = rows;
-      if (row === undefined || row.is_full) return { kind: 'full' };
+      if (row === undefined) throw new Error('the insertion says nothing');
+      if (row.is_too_long) return { kind: 'too long' };
+      if (row.is_full) return { kind: 'full' };
       if (row.sort === null) return { kind: 'refused' };
       const message: Message = {
         id: run.messageId,
@@ -147,7 +141,7 @@ export async function insertRun(db: Db, run: NewRun, caps: RunCaps, now: Date): 
         isInProcess: false,
         sort: row.sort,
       };
-      return { kind: 'inserted', threadId, message, history: row.history ?? [] };
+      return { kind: 'inserted', threadId, message, history: (row.history ?? []).map(toMessage) };
     } catch (error) {
       // unique_violation: the run before has ended while this statement began, which does not see its last messages.
       if (codeOf(error) !== '23505' || attempt === beginAttemptsMax) throw error;
@@ -157,13 +151,13 @@ export async function insertRun(db: Db, run: NewRun, caps: RunCaps, now: Date): 
 
 /**
  * The thread comes last where it is new, since nothing of it is to be left when the run is refused; foreign keys are checked when
- * the statement is over. That the message gets the next free number proves that all before it have been read: sort numbers have
+ * the statement is over. That the message gets the next free number proves that the latest before it have been read: sort numbers have
  * no gaps, so a message that this statement does not see would stand there.
  */
 function insertion(
   run: NewRun & { readonly threadId: string },
   isNew: boolean,
-  { runsPerUserMax, runsPerAccountMax }: RunCaps,
+  { runsPerUserMax, runsPerAccountMax, threadMessagesMax, threadBytesMax }: RunCaps,
   now: Date,
 ): RawBuilder<InsertedRow> {
   const { principal, agent, threadId, messageId, title } = run;
@@ -175,8 +169,15 @@ function insertion(
     : sql`update threads t set updated_at = ${now}::timestamptz,
           title = case when t.title = '' then ${title}::text else t.title end
         from begun where t.id = ${threadId}::uuid`;
+  const isTooLong = isNew
+    ? sql`false`
+    : sql`coalesce(max(sort), 0) >= ${threadMessagesMax}::integer or coalesce(sum(${storedBytes}), 0) >= ${threadBytesMax}::integer`;
+  const isBegun = sql`exists (select from begun)`;
   return sql<InsertedRow>`
-    with going_on as (
+    with length as (
+      select ${isTooLong} as is_too_long ${isNew ? sql`` : sql`from messages where thread_id = ${threadId}::uuid`}
+    ),
+    going_on as (
       select count(*) filter (where user_id = ${userId}::integer) >= ${runsPerUserMax}::integer
         or count(*) >= ${runsPerAccountMax}::integer as is_full
       from runs where state = 'running' and account_id = ${accountId}::integer
@@ -188,25 +189,19 @@ function insertion(
         ${run.nodeId}::uuid, 'running', ${now}::timestamptz, ${accountId}::integer, ${agent.deploymentId}::integer,
         ${run.branch}::text, ${principal.sessionId}::uuid, ${principal.apiKeyId}::integer, ${scopeId}::integer,
         ${json(principal.securityContext)}, ${run.requestId}::text
-      from going_on where not is_full
+      from going_on, length where not is_full and not is_too_long
       on conflict do nothing
       returning id
     ),
     thread as (${thread}),
     said as (
-      insert into messages (thread_id, run_id, id, role, content, is_in_process, created_at, sort)
-      select ${threadId}::uuid, b.id, ${messageId}::text, 'user', ${run.input}::text, false, ${now}::timestamptz,
+      insert into messages (thread_id, run_id, id, role, content, is_in_process, bytes, created_at, sort)
+      select ${threadId}::uuid, b.id, ${messageId}::text, 'user', ${run.input}::text, false, ${Buffer.byteLength(run.input)}::integer, ${now}::timestamptz,
         (select coalesce(max(m.sort), 0) + 1 from messages m where m.thread_id = ${threadId}::uuid)
       from begun b
       returning sort
     )
-    select g.is_full, (select s.sort from said s) as sort, ${isNew ? sql`null` : historyOf(threadId)} as history
-    from going_on g`;
+    select g.is_full, l.is_too_long, (select s.sort from said s) as sort,
+      ${isNew ? sql`null` : latestOf(threadId, null, isBegun)} as history
+    from going_on g, length l`;
 }
-
-/** The members of a {@link Message}, in JSON as they are in memory. */
-const historyOf = (threadId: string): RawBuilder<unknown> => sql`(
-  select json_agg(json_build_object('id', m.id, 'role', m.role, 'content', m.content, 'graphPath', m.graph_path,
-    'toolCall', m.tool_call, 'thinking', m.thinking, 'modelText', m.model_text, 'isInProcess', m.is_in_process, 'sort', m.sort)
-    order by m.sort)
-  from messages m where m.thread_id = ${threadId}::uuid and exists (select from begun))`;

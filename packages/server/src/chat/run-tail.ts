@@ -30,11 +30,11 @@ export interface RunTail {
   take(entries: readonly StoredEntry[]): boolean;
 }
 
-/** Characters of lines that a tail remembers. */
-const rememberedMax = 262_144;
-
-/** Begins after the place `from`; nobody feeds it. */
-export function createRunTail(from: number, charactersMax: number = rememberedMax): RunTail {
+/**
+ * Begins after the place `from`; nobody feeds it.
+ * @param rememberedMax the characters of lines that it may remember at this moment; of more it forgets the oldest.
+ */
+export function createRunTail(from: number, rememberedMax: () => number): RunTail {
   let lines: LogLine[] = [];
   /** How many of `lines`, from the front, are forgotten: they are cut off now and then. */
   let forgotten = 0;
@@ -57,6 +57,7 @@ export function createRunTail(from: number, charactersMax: number = rememberedMa
     characters += line.text.length;
     end = line.seq;
     isComplete ||= line.isLast;
+    const charactersMax = rememberedMax();
     // One line is always kept, however long it is.
     while (characters > charactersMax && forgotten < lines.length - 1) {
       const oldest = lines[forgotten];
@@ -118,7 +119,7 @@ export function createRunTail(from: number, charactersMax: number = rememberedMa
       if (isFed()) return addNew(more);
       ahead.push(...more);
       aheadCharacters += more.reduce((sum, { text }) => sum + text.length, 0);
-      if (aheadCharacters > charactersMax) {
+      if (aheadCharacters > rememberedMax()) {
         // Too much to keep: the store tells that as well.
         fedFrom = ahead.at(-1)?.seq ?? fedFrom;
         ahead = [];

@@ -15,6 +15,10 @@ import type { LogLine, LogReaders } from './thread-log.ts';
 const lookMs = 40;
 /** A run of which nothing comes for so long may have been deleted. */
 const quietMs = 1000;
+/** Characters of lines that a tail remembers at most, at least, and that all of them together do: the more are read, the less of each. */
+const rememberedMax = 262_144;
+const rememberedMin = 8_192;
+const rememberedOfAllMax = 16_777_216;
 /** Until the store is asked again after it has failed. */
 const retryMs = 250;
 
@@ -58,12 +62,12 @@ interface Entry {
 export interface RunTailDependencies {
   readonly db: Kysely<Schema>;
   readonly log: { error(fields: object, message: string): void };
-  /** Characters of lines that are remembered of each run. */
+  /** Characters of lines that are remembered of each run, however many are read. */
   readonly rememberedMax?: number;
 }
 
 /** Makes the tails of a process; nobody reads. */
-export function createRunTails({ db, log, rememberedMax }: RunTailDependencies): RunTails {
+export function createRunTails({ db, log, rememberedMax: remembered }: RunTailDependencies): RunTails {
   const entries = new Map<string, Entry>();
   /** The runs that this process writes, each with the place up to which it has told its lines. */
   const own = new Map<string, number>();
@@ -134,7 +138,7 @@ export function createRunTails({ db, log, rememberedMax }: RunTailDependencies):
   function makeEntry(runId: string, from: number): Entry {
     const told = own.get(runId);
     // Where this process has told more already, a reader gets that from the store, and goes on with what comes.
-    const tail = createRunTail(Math.max(from, told ?? from), rememberedMax);
+    const tail = createRunTail(Math.max(from, told ?? from), () => remembered ?? shareOf(entries.size));
     if (told !== undefined) tail.feed(told);
     const news = Promise.withResolvers<void>();
     const entry: Entry = { runId, tail, readers: 0, news, heardMs: performance.now(), isOver: false };
@@ -260,4 +264,9 @@ export function createRunTails({ db, log, rememberedMax }: RunTailDependencies):
       for (const entry of entries.values()) wake(entry);
     },
   };
+}
+
+/** The characters that each of so many tails may remember. */
+function shareOf(tails: number): number {
+  return Math.max(rememberedMin, Math.min(rememberedMax, Math.floor(rememberedOfAllMax / tails)));
 }

@@ -4,15 +4,16 @@ import type { Kysely } from 'kysely';
 import { InlayError } from '../errors.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Principal } from '../users/principal.ts';
-import { endFrames, readEnding } from './ended-run.ts';
+import { brokenOffFrames, endFrames, readEnding } from './ended-run.ts';
 import type { Agent } from './find-agent.ts';
-import { followRun, type Reader, toLine } from './follow-run.ts';
+import { type Failure, failureOf, followRun, type Reader, type RunReading, toLine } from './follow-run.ts';
 import { cutoffFrame, messageFrame } from './frames.ts';
-import { historyOf, type RunningRun, readThread, type ThreadSnapshot } from './read-thread.ts';
+import { highestSort, historyOf, type RunningRun, readThread, type ThreadSnapshot, type Told } from './read-thread.ts';
 import type { StoredRun } from './run-store.ts';
 import type { RunTails } from './run-tails.ts';
 import type { Runs, Started } from './runs.ts';
-import { findThread, insertThread, isThreadOf } from './thread-store.ts';
+import { readHistory } from './thread-history.ts';
+import { insertThread, requireOwnThread } from './thread-store.ts';
 
 /** What the chat needs. */
 export interface ChatDependencies {
@@ -56,26 +57,10 @@ export async function openChatStream(dependencies: ChatDependencies, call: ChatC
   return repeatRun(dependencies, call, started.stored);
 }
 
-/**
- * The id of the thread that a client calls `chatId`.
- * @throws InlayError NOT_FOUND unless it is a thread of this user in this scope with this agent; nobody (null) has a thread.
- */
-export async function requireOwnThread(
-  db: Kysely<Schema>,
-  agent: Agent,
-  asker: Pick<Principal, 'userId' | 'scopeId'> | null,
-  chatId: string,
-): Promise<string> {
-  const thread = await findThread(db, { accountId: agent.accountId, agentId: agent.id, chatId });
-  if (thread === undefined || !isThreadOf(asker, thread)) throw new InlayError('NOT_FOUND', 'Chat thread not found.');
-  return thread.id;
-}
-
 /** @throws InlayError MESSAGE_ID_REUSED unless the call repeats the one that began the run. */
 function requireSameMessage(stored: StoredRun, input: string, threadId: string | null, scopeId: number | null): void {
-  const isSame = stored.messages.some(({ role, content }) => role === 'user' && content === input);
   // A message id counts for the user and agent, a thread for the scope as well: what was said in another is not repeated here.
-  if (!isSame || (threadId !== null && threadId !== stored.threadId) || stored.scopeId !== scopeId) {
+  if (stored.input !== input || (threadId !== null && threadId !== stored.threadId) || stored.scopeId !== scopeId) {
     throw new InlayError('MESSAGE_ID_REUSED', 'The messageId was used before with another message.');
   }
 }
@@ -86,9 +71,16 @@ function readNewRun(
   { reader }: ChatCall,
   { runId, threadId, question, history }: Extract<Started, { kind: 'started' }>,
 ): AsyncIterable<string> {
-  const reading = { runId, from: 0, open: [], sort: question.sort, endsWithReader: true };
-  const live = followRun(dependencies, reading, reader);
-  return toLines([...history.map(messageFrame), cutoffFrame(threadId, true), messageFrame(question)], live);
+  const lastSort = question.sort - 1;
+  // What the agent is told of, is most often all there is.
+  const before =
+    history.length === lastSort ? history : readHistory(dependencies.db, { threadId, messages: [], lastSort });
+  const frames = async function* (): AsyncGenerator<Frame> {
+    for await (const message of before) yield messageFrame(message);
+    yield cutoffFrame(threadId, true);
+    yield messageFrame(question);
+  };
+  return tellRun(dependencies, reader, frames(), { runId, from: 0, open: [], missing: [], sort: question.sort });
 }
 
 /** The thread as it is; where a run goes on, the stream follows it to its end. */
@@ -98,30 +90,27 @@ async function joinThread(
   threadId: string,
 ): Promise<AsyncIterable<string>> {
   const thread = await readThread(dependencies.db, threadId);
-  if (thread.running !== null) return joinRun(dependencies, call, threadId, thread, thread.running);
-  return toLines([...historyOf(thread), cutoffFrame(threadId, false)]);
+  if (thread.running !== null) return joinRun(dependencies, call, thread, thread.running);
+  const frames = async function* (): AsyncGenerator<Frame> {
+    yield* historyOf(dependencies.db, thread, { open: [], missing: [] });
+    yield cutoffFrame(threadId, false);
+  };
+  return tellStored(call.reader, frames(), highestSort(thread));
 }
 
 function joinRun(
   dependencies: ChatDependencies,
-  { principal: { sessionId, apiKeyId }, reader }: ChatCall,
-  threadId: string,
+  { reader }: ChatCall,
   thread: ThreadSnapshot,
   run: RunningRun,
 ): AsyncIterable<string> {
-  const history = historyOf(thread);
-  const live = followRun(
-    dependencies,
-    {
-      runId: run.id,
-      from: run.upTo,
-      open: run.open.filter(({ isInProcess }) => isInProcess === true),
-      sort: history.at(-1)?.sort ?? 0,
-      endsWithReader: run.sessionId === sessionId && run.apiKeyId === apiKeyId,
-    },
-    reader,
-  );
-  return toLines([...history, cutoffFrame(threadId, true)], live);
+  const told: Told = { open: [], missing: [] };
+  const frames = async function* (): AsyncGenerator<Frame> {
+    yield* historyOf(dependencies.db, thread, told);
+    yield cutoffFrame(thread.threadId, true);
+  };
+  const reading = { runId: run.id, from: run.upTo, sort: highestSort(thread), ...told };
+  return tellRun(dependencies, reader, frames(), reading);
 }
 
 /** The run that a repeated message began: joined where it goes on, else replayed from the store after all other messages. */
@@ -132,20 +121,66 @@ async function repeatRun(
 ): Promise<AsyncIterable<string>> {
   const { db } = dependencies;
   const thread = await readThread(db, threadId);
-  const { running, messages } = thread;
-  if (running?.id === id) return joinRun(dependencies, call, threadId, thread, running);
+  if (thread.running?.id === id) return joinRun(dependencies, call, thread, thread.running);
   const ending = await readEnding(db, id);
   if (ending === undefined) throw new InlayError('NOT_FOUND', 'Chat thread not found.');
-  const own = messages.filter(({ runId }) => runId === id);
-  const lines = [
-    ...historyOf({ running, messages: messages.filter(({ runId }) => runId !== id) }),
-    cutoffFrame(threadId, true),
-    ...own.map(messageFrame),
-  ];
-  return toLines([...lines, ...endFrames(ending, Math.max(...lines.map(({ sort }) => sort)) + 1)]);
+  const highest = highestSort(thread);
+  const frames = async function* (): AsyncGenerator<Frame> {
+    yield* historyOf(db, thread, { open: [], missing: [] }, id);
+    yield cutoffFrame(threadId, true);
+    for await (const message of readHistory(db, thread, { runId: id, isOfRun: true })) yield messageFrame(message);
+    yield* endFrames(ending, highest + 1);
+  };
+  return tellStored(call.reader, frames(), highest);
 }
 
-async function* toLines(head: readonly Frame[], live?: AsyncIterable<string>): AsyncGenerator<string> {
-  for (const frame of head) yield toLine(frame);
-  if (live !== undefined) yield* live;
+/** What came before a run, then the run. When the reader may not read on meanwhile, or the thread is deleted, the run's end says so. */
+function tellRun(
+  dependencies: ChatDependencies,
+  reader: Reader,
+  before: AsyncIterable<Frame>,
+  reading: RunReading,
+): AsyncIterable<string> {
+  const letGo = new AbortController();
+  const gone = AbortSignal.any([reader.gone, letGo.signal]);
+  // Now and not behind what came before: a new run is read as it is written.
+  const live = followRun(dependencies, reading, { ...reader, gone });
+  return (async function* () {
+    try {
+      yield* tellFrames(reader, before);
+      yield* live;
+    } finally {
+      // Also where the reader did not come to the run.
+      letGo.abort();
+    }
+  })();
+}
+
+/** What is stored, and where it breaks off, why. @param highest the highest sort number in it. */
+async function* tellStored(reader: Reader, frames: AsyncIterable<Frame>, highest: number): AsyncGenerator<string> {
+  const failure = yield* tellFrames(reader, frames);
+  if (failure === null) return;
+  for (const frame of brokenOffFrames({ ...failure, requestId: reader.requestId }, null, highest + 1))
+    yield toLine(frame);
+}
+
+/** The lines. @returns why they broke off: the reader may not read on, or the thread is deleted; null: they did not. */
+async function* tellFrames(
+  { ended }: Reader,
+  frames: AsyncIterable<Frame>,
+): AsyncGenerator<string, Failure | null, undefined> {
+  try {
+    for await (const frame of frames) {
+      if (ended.aborted) return failureOf(ended.reason);
+      yield toLine(frame);
+    }
+    return null;
+  } catch (error) {
+    if (error instanceof InlayError && error.code === 'NOT_FOUND') return { code: error.code, message: error.message };
+    throw error;
+  }
+}
+
+async function* toLines(frames: readonly Frame[]): AsyncGenerator<string> {
+  for (const frame of frames) yield toLine(frame);
 }

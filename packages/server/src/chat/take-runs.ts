@@ -1,15 +1,15 @@
 /** Taking over the runs that nobody writes any more, and stopping those of this node that are to be stopped. */
 import type { Kysely } from 'kysely';
 import { InlayError } from '../errors.ts';
+import type { Log } from '../log.ts';
 import type { Schema } from '../store/schema.ts';
 import { isStoreAway } from '../store/store-away.ts';
-import { readLeft } from './carry-on.ts';
-import { type ClaimedRun, claimRuns, findAborted, readLeftOver } from './claim-runs.ts';
-import { noUsage } from './frames.ts';
-import { interruption } from './interrupted-runs.ts';
+import type { Metrics } from '../telemetry/telemetry.ts';
+import { type RunProgress, readDamaged, readProgress } from './carry-on.ts';
+import { type ClaimedRun, claimRuns, readRunsNews, readStoppedRun } from './claim-runs.ts';
+import { failedInside, interruption, stoppedByUser } from './end-causes.ts';
 import type { RunPlaces } from './run-queue.ts';
-import type { RunWork } from './run-work.ts';
-import { writeLog } from './write-log.ts';
+import type { RunTask, RunWork } from './run-work.ts';
 
 /** Runs that are taken in one round. */
 const claimsMax = 20;
@@ -17,8 +17,8 @@ const claimsMax = 20;
 /** What it needs. */
 export interface RunTakerDependencies {
   readonly db: Kysely<Schema>;
-  readonly clock: () => Date;
-  readonly log: { error(fields: object, message: string): void };
+  readonly log: Pick<Log, 'error' | 'warn' | 'info'>;
+  readonly metrics: Pick<Metrics, 'runCarriedOn'>;
   readonly brand: string;
   readonly nodeId: string;
   readonly runAttemptsMax: number;
@@ -32,52 +32,74 @@ export interface RunTaker {
   /** A round is under way. */
   readonly isTaking: boolean;
   /**
-   * One round. @param beginningIds the runs that this node is about to begin.
+   * One round. @param listBeginning the runs that this node is about to begin.
    * @returns how many runs were taken.
    */
-  take(beginningIds: readonly string[]): Promise<number>;
+  take(listBeginning: () => readonly string[]): Promise<number>;
+  /**
+   * Resolves when no runs are just being chosen. A run that began meanwhile would stand in the store as one of this node that nobody
+   * writes, and be taken: whoever begins one waits, and is on the list of the next round.
+   */
+  whenChosen(): Promise<void>;
 }
 
 /** Makes the taker of a process. */
 export function createRunTaker(dependencies: RunTakerDependencies): RunTaker {
-  const { db, clock, log, brand, nodeId, runAttemptsMax, leaseMs, work, places } = dependencies;
+  const { db, log, metrics, brand, nodeId, runAttemptsMax, leaseMs, work, places } = dependencies;
   /** This node's by the store, but not yet at work: the store went away in between. */
   const claimed = new Map<string, ClaimedRun>();
   let isTaking = false;
+  let choosing: Promise<void> = Promise.resolve();
 
   /** Why the run ends without its agent. */
   function causeOf({ isAbortAsked, attempts, agent }: ClaimedRun): InlayError | null {
-    if (isAbortAsked) return new InlayError('ABORTED', 'Stopped by the user.');
+    if (isAbortAsked) return stoppedByUser();
     if (attempts > runAttemptsMax) return interruption();
     return agent.name === null ? new InlayError('NOT_FOUND', 'The agent has been deleted.') : null;
   }
 
   async function takeUp(run: ClaimedRun): Promise<void> {
-    const { rows, messages } = await readLeftOver(db, run);
-    const question = messages.find(({ id }) => id === run.messageId);
+    const { log: entries, question, history } = await readStoppedRun(db, run);
     if (question === undefined) throw new Error('a run without its question');
-    const left = readLeft(brand, question.sort, rows);
-    const history = messages.filter(({ sort }) => sort < question.sort);
-    const agent = { ...run.agent, name: run.agent.name ?? '' };
-    work.launch({ ...run, agent, history, question, left, cause: causeOf(run) });
+    const progress = readProgress(brand, question.sort, entries);
+    const cause = causeOf(run);
+    const fields = { runId: run.id, requestId: run.requestId, attempt: run.attempts };
+    if (cause === null) {
+      log.info(fields, 'a run is carried on');
+      metrics.runCarriedOn();
+    } else if (cause.code === 'ABORTED') log.info(fields, 'a run that nobody wrote is stopped, as its user asked');
+    else log.warn({ ...fields, code: cause.code }, 'a run that nobody wrote is given up');
+    launch(run, progress, cause === null ? { history, question } : { cause });
   }
 
-  /** A run of which nothing can be made any more. */
+  /** A run that can not be gone on with: it ends, and what can be read of its messages is kept. */
   async function giveUp(run: ClaimedRun): Promise<void> {
-    const error = { code: 'INTERNAL', message: 'Something failed inside.', requestId: run.requestId };
-    const end = { state: 'failed', usage: noUsage, error } as const;
-    await writeLog(db, nodeId, [{ run, rows: [], closed: [], voided: [], end }], clock());
+    const { log: entries, question } = await readStoppedRun(db, run);
+    launch(run, readDamaged(brand, question?.sort ?? 0, entries), { cause: causeOf(run) ?? failedInside() });
   }
 
-  async function round(beginningIds: readonly string[]): Promise<number> {
+  function launch(run: ClaimedRun, progress: RunProgress, task: RunTask): void {
+    work.launch({ ...run, agent: { ...run.agent, name: run.agent.name ?? '' }, progress, task });
+  }
+
+  async function round(listBeginning: () => readonly string[]): Promise<number> {
     if (work.ids.length > 0) {
-      for (const id of await findAborted(db, nodeId)) {
-        work.find(id)?.stop(new InlayError('ABORTED', 'Stopped by the user.'));
-      }
+      const { aborted, lost } = await readRunsNews(db, nodeId, work.claims);
+      for (const id of aborted) work.find(id)?.stop(stoppedByUser());
+      for (const id of lost) work.find(id)?.leave();
     }
+    // Now and not before: all that may be in the store when it is asked.
+    const beginningIds = listBeginning();
     const ownIds = [...work.ids, ...beginningIds, ...claimed.keys()];
     const max = Math.min(claimsMax, places.room - beginningIds.length);
-    if (max > 0) for (const run of await claimRuns(db, { nodeId, ownIds, leaseMs, max })) claimed.set(run.id, run);
+    if (max > 0) {
+      const choice = claimRuns(db, { nodeId, ownIds, leaseMs, max });
+      choosing = choice.then(
+        () => undefined,
+        () => undefined,
+      );
+      for (const run of await choice) claimed.set(run.id, run);
+    }
     let taken = 0;
     for (const run of [...claimed.values()]) {
       try {
@@ -97,10 +119,11 @@ export function createRunTaker(dependencies: RunTakerDependencies): RunTaker {
     get isTaking() {
       return isTaking;
     },
-    async take(beginningIds) {
+    whenChosen: () => choosing,
+    async take(listBeginning) {
       isTaking = true;
       try {
-        return await round(beginningIds);
+        return await round(listBeginning);
       } finally {
         isTaking = false;
         work.settle();

@@ -1,6 +1,6 @@
 /** Threads and their messages in the store. Every function is one statement. */
 import { randomUUID } from 'node:crypto';
-import type { Kysely, Selectable } from 'kysely';
+import { type Kysely, type Selectable, sql } from 'kysely';
 import { codeOf, InlayError } from '../errors.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Message } from './frames.ts';
@@ -23,8 +23,11 @@ export interface FoundThread {
   readonly scopeId: number | null;
 }
 
-/** Whether the thread is that user's in that scope; nobody (null) has a thread. */
-export function isThreadOf(asker: Pick<ThreadOwner, 'userId' | 'scopeId'> | null, thread: FoundThread): boolean {
+/** Who asks for threads, in which scope; null: someone who does not exist, or is not named, and has none. */
+export type Asker = Pick<ThreadOwner, 'userId' | 'scopeId'> | null;
+
+/** Whether the thread is the asker's, in their scope. */
+export function isThreadOf(asker: Asker, thread: FoundThread): boolean {
   return asker !== null && thread.userId === asker.userId && thread.scopeId === asker.scopeId;
 }
 
@@ -47,6 +50,21 @@ export async function findThread(
     .where('account_id', '=', accountId)
     .where('agent_id', '=', agentId)
     .executeTakeFirst();
+}
+
+/**
+ * The id of the thread that a client calls `chatId`.
+ * @throws InlayError NOT_FOUND unless it is a thread of the asker, in their scope, with this agent.
+ */
+export async function requireOwnThread(
+  db: Db,
+  agent: { readonly id: number; readonly accountId: number },
+  asker: Asker,
+  chatId: string,
+): Promise<string> {
+  const thread = await findThread(db, { accountId: agent.accountId, agentId: agent.id, chatId });
+  if (thread === undefined || !isThreadOf(asker, thread)) throw new InlayError('NOT_FOUND', 'Chat thread not found.');
+  return thread.id;
 }
 
 /**
@@ -80,11 +98,14 @@ export async function orGone<T>(statement: () => Promise<T>): Promise<T> {
   }
 }
 
-/** All messages of a thread in order. */
-export async function readMessages(db: Db, threadId: string): Promise<Message[]> {
-  const query = db.selectFrom('messages').select(messageColumns).where('thread_id', '=', threadId).orderBy('sort');
-  return (await query.execute()).map(toMessage);
+/** The size of a message, as it is kept beside it: the bytes of its texts in UTF-8. */
+export function bytesOf({ content, thinking, modelText, toolCall }: Message): number {
+  const texts = [content, thinking, modelText, toolCall?.name, toolCall?.input, toolCall?.result];
+  return texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ''), 0);
 }
+
+/** The same of a row of `messages`; of one of version 0.1, which keeps no size, about the same. */
+export const storedBytes = sql<number>`coalesce(bytes, octet_length(content) + coalesce(octet_length(tool_call::text), 0))`;
 
 /** What {@link toMessage} reads of a row. */
 export const messageColumns = [

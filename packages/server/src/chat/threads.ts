@@ -2,16 +2,11 @@
 import type { Thread } from '@inlay/contract/chat.ts';
 import type { Page } from '@inlay/contract/page.ts';
 import { type Kysely, sql } from 'kysely';
-import { InlayError } from '../errors.ts';
 import { type KeysetSource, keysetPage } from '../store/keyset.ts';
 import type { Schema } from '../store/schema.ts';
-import type { Principal } from '../users/principal.ts';
 import type { Agent } from './find-agent.ts';
 import type { Runs } from './runs.ts';
-import { findThread, isThreadOf } from './thread-store.ts';
-
-/** Whose threads; null: someone who does not exist, and has none. */
-type Asker = Pick<Principal, 'userId' | 'scopeId'> | null;
+import { type Asker, requireOwnThread } from './thread-store.ts';
 
 interface Row {
   readonly id: string;
@@ -43,7 +38,7 @@ export async function listThreads(
 }
 
 /** The rows of the list, in the order of the index `threads_listed`. */
-export function threadSource(of: {
+function threadSource(of: {
   readonly agentId: number;
   readonly userId: number;
   readonly scopeId: number | null;
@@ -77,8 +72,7 @@ export async function deleteThread(
   { db, runs }: { readonly db: Kysely<Schema>; readonly runs: Pick<Runs, 'abort'> },
   { agent, asker, chatId }: DeleteCall,
 ): Promise<void> {
-  const thread = await findThread(db, { accountId: agent.accountId, agentId: agent.id, chatId });
-  if (thread === undefined || !isThreadOf(asker, thread)) throw new InlayError('NOT_FOUND', 'Chat thread not found.');
-  await runs.abort(thread.id);
-  await db.deleteFrom('threads').where('id', '=', thread.id).execute();
+  const id = await requireOwnThread(db, agent, asker, chatId);
+  await runs.abort(id);
+  await db.deleteFrom('threads').where('id', '=', id).execute();
 }

@@ -3,6 +3,7 @@ import type { Usage } from '@inlay/contract/chat.ts';
 import type { AgentEvent } from '../agent/events.ts';
 import type { AgentInput, RunAgent } from '../agent/run-agent.ts';
 import { InlayError } from '../errors.ts';
+import { failedInside } from './end-causes.ts';
 import { applyEvent, type RunState } from './frames.ts';
 import type { LogEntry } from './log-entries.ts';
 import type { RunLog } from './log-writer.ts';
@@ -11,11 +12,14 @@ import type { RunEnd } from './write-log.ts';
 /** A run that is to be written. */
 export interface RunWriting {
   readonly id: string;
+  readonly requestId: string;
   readonly runLog: RunLog;
   /** The messages that it has open already are those of a run that is carried on. */
   readonly state: RunState;
   /** What it has used before. */
   readonly usage: Usage;
+  /** Aborts when the run is to end. */
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -23,13 +27,13 @@ export interface RunWriting {
  * its agent has begun ends without it. What the agent's last words are (its answer, or why there is none) is kept together with
  * the end of the run, so that a run that is carried on has not said them. Never rejects: what fails here ends the run with an
  * error line and is logged.
+ * @param toInput makes what the agent is asked; its failure is the run's.
  */
 export async function writeRun(
   { log, runAgent }: { readonly log: { error(fields: object, message: string): void }; readonly runAgent: RunAgent },
-  { id, runLog, state: begun, usage }: RunWriting,
-  input: AgentInput,
+  { id, requestId, runLog, state: begun, usage, signal }: RunWriting,
+  toInput: () => AgentInput,
 ): Promise<void> {
-  const { requestId, signal } = input;
   let state = begun;
 
   const toEntries = (event: AgentEvent): LogEntry[] => {
@@ -41,12 +45,12 @@ export async function writeRun(
 
   /** The last words, and the end; messages that are open still are closed with what they have. */
   async function finish(last: readonly AgentEvent[], end: RunEnd): Promise<void> {
-    const open = closeAll(state, new InlayError('INTERNAL', 'Something failed inside.'));
+    const open = closeAll(state, failedInside());
     await runLog.end([...open, ...last].flatMap(toEntries), end);
   }
 
   async function breakOff(reason: unknown): Promise<void> {
-    const cause = reason instanceof InlayError ? reason : new InlayError('INTERNAL', 'Something failed inside.');
+    const cause = reason instanceof InlayError ? reason : failedInside();
     for (const event of closeAll(state, cause)) for (const entry of toEntries(event)) runLog.append(entry);
     const { code, message } = cause;
     const isAbort = code === 'ABORTED';
@@ -61,7 +65,7 @@ export async function writeRun(
   }
   const last: AgentEvent[] = [];
   try {
-    for await (const event of runAgent(input)) {
+    for await (const event of runAgent(toInput())) {
       if (runLog.isLost) return;
       if (event.type === 'usage') {
         await finish([...last, event], toEnd(last, event.usage));

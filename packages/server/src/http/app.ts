@@ -8,10 +8,10 @@ import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, fastify
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Context } from '../context.ts';
 import { InlayError } from '../errors.ts';
+import { isDeeperThan, jsonDepthMax } from '../json-depth.ts';
 import { authenticationHook, type CredentialRequirement } from './authenticate.ts';
 import { allowOriginOf, answerPreflights } from './cors.ts';
 import { errorBody, type Failure, failureOf } from './error-response.ts';
-import { isDeeperThan, jsonDepthMax } from './json-depth.ts';
 import { countFailure, limitRequests } from './limit-requests.ts';
 import { observeRequests } from './observe-requests.ts';
 import { openApiSettings } from './open-api.ts';

@@ -7,6 +7,7 @@ import type { Shapes } from '@inlay/contract/shapes.ts';
 import { jsonSchema } from '@inlay/contract/user.ts';
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import manifest from '../../package.json' with { type: 'json' };
 
 /** The settings of the plugin that makes the description. `publicUrl` undefined: addresses are relative. */
 export function openApiSettings(publicUrl: string | undefined, shapes: Shapes): FastifyDynamicSwaggerOptions {
@@ -25,7 +26,7 @@ export function openApiSettings(publicUrl: string | undefined, shapes: Shapes): 
       openapi: '3.1.0',
       info: {
         title: 'Inlay',
-        version: '0.1.0',
+        version: manifest.version,
         license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
         description:
           'Embedded analytics: sessions for your users, an analyst that streams its answers, and their data.',

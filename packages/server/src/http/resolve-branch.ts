@@ -18,7 +18,7 @@ type BranchDependencies = { readonly deployments: Pick<Deployments, 'defaultBran
  * @throws InlayError BRANCH_NOT_ALLOWED when an embed token names another, whether there is one or not; BRANCH_NOT_FOUND;
  * INVALID_REQUEST when `isDefaultBranch` contradicts
  */
-export async function resolveBranch(
+async function resolveBranch(
   { deployments }: BranchDependencies,
   caller: Caller,
   deploymentId: number,
@@ -51,7 +51,7 @@ export interface AskedScope {
   /** Still to be checked. */
   readonly sessionSettings: unknown;
   /** As in {@link resolvePrincipal}. */
-  readonly beforeWriting?: ((userId: number | null) => Promise<unknown>) | undefined;
+  readonly beforeWriting?: ((findUserId: () => Promise<number | null>) => Promise<unknown>) | undefined;
 }
 
 /**
@@ -67,9 +67,9 @@ export async function resolveScope(
   const findBranch = (): Promise<string | null> => resolveBranch(dependencies, caller, deploymentId, named);
   if (caller.kind === 'embed-token') return { principal: caller.principal, branch: await findBranch() };
   let branch: string | null = null;
-  const principal = await resolvePrincipal(dependencies, caller, sessionSettings, async (userId) => {
+  const principal = await resolvePrincipal(dependencies, caller, sessionSettings, async (findUserId) => {
     branch = await findBranch();
-    await beforeWriting?.(userId);
+    await beforeWriting?.(findUserId);
   });
   return { principal, branch };
 }

@@ -5,6 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Kysely } from 'kysely';
 import { checkFields, userOfSessionSettings } from '../embed/session-rules.ts';
 import { InlayError } from '../errors.ts';
+import { isDeeperThan, jsonDepthMax } from '../json-depth.ts';
 import type { Schema } from '../store/schema.ts';
 import { findExternalUser, findInternalUser } from '../users/find-user.ts';
 import type { Principal } from '../users/principal.ts';
@@ -12,7 +13,6 @@ import { resolveUser } from '../users/resolve-users.ts';
 import { tenantWide, type UserCall } from '../users/user-call.ts';
 import type { ApiKeyCaller, Caller } from './authenticate.ts';
 import { codeOfIssues, issuesOf } from './error-response.ts';
-import { isDeeperThan, jsonDepthMax } from './json-depth.ts';
 import type { Counted, RateLimits } from './rate-limits.ts';
 
 /** What it needs of the context. */
@@ -51,25 +51,29 @@ export function sessionSettingsOf(request: FastifyRequest, ofBody: unknown): unk
   }
 }
 
+/** @throws InlayError SESSION_SETTINGS_REQUIRED when an API key gives none, so that nobody asks without a user. */
+export function requireSessionSettings(caller: Caller, sessionSettings: unknown): void {
+  if (caller.kind === 'api-key' && (sessionSettings === undefined || sessionSettings === null)) {
+    throw new InlayError('SESSION_SETTINGS_REQUIRED', 'sessionSettings are required with an API key');
+  }
+}
+
 /**
  * For whom the caller asks. With an API key the user of `sessionSettings` is made or changed as they say (service.md 4.3);
  * with an embed token they are ignored.
- * @throws InlayError SESSION_SETTINGS_REQUIRED when an API key gives none, so that nobody asks without a user;
- * INVALID_REQUEST or the code of a limit, FIELD_NOT_SUPPORTED, DUPLICATE_NAME and what resolveUser throws. Issues begin with
+ * @throws InlayError SESSION_SETTINGS_REQUIRED as {@link requireSessionSettings}; INVALID_REQUEST or the code of a limit, FIELD_NOT_SUPPORTED, DUPLICATE_NAME and what resolveUser throws. Issues begin with
  * `sessionSettings.`. Also RATE_LIMITED, when the user asks more often than allowed; then nothing was written.
- * @param beforeWriting gets the id of the user as it is now, or null, and may refuse the call by throwing: then nothing was
+ * @param beforeWriting may ask for the id of the user as it is now, or null, and may refuse the call by throwing: then nothing was
  * written. Not called with an embed token, which writes nothing.
  */
 export async function resolvePrincipal(
   { db, clock, config, shapes, rateLimits }: PrincipalDependencies,
   caller: Caller,
   sessionSettings: unknown,
-  beforeWriting?: (userId: number | null) => Promise<unknown>,
+  beforeWriting?: (findUserId: () => Promise<number | null>) => Promise<unknown>,
 ): Promise<Principal> {
   if (caller.kind === 'embed-token') return caller.principal;
-  if (sessionSettings === undefined || sessionSettings === null) {
-    throw new InlayError('SESSION_SETTINGS_REQUIRED', 'sessionSettings are required with an API key');
-  }
+  requireSessionSettings(caller, sessionSettings);
   const { accountId } = caller;
   const { parsed, settings } = await withPathPrefix(async () => {
     const checked = parseSettings(shapes, sessionSettings);
@@ -77,7 +81,7 @@ export async function resolvePrincipal(
   });
   const call = { accountId, scope: tenantWide, definitions: null, settings, limits: config };
   const now = clock();
-  if (beforeWriting !== undefined) await beforeWriting(await findUser(db, call, now));
+  await beforeWriting?.(() => findUser(db, call, now));
   const refusal = rateLimits.count(namedUser(accountId, settings), caller.account.limits);
   if (refusal !== null) throw refusal;
   const userId = await withPathPrefix(() => resolveUser(db, call, now));

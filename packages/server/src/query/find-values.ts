@@ -6,7 +6,7 @@
 import type { ValueMatch } from '@inlay/analyst/analyst.ts';
 import { SemanticError } from '@inlay/semantic/semantic-error.ts';
 import { visibleMetadata } from '@inlay/semantic/visible-metadata.ts';
-import { type Door, openDoor, type Query, type QueryDependencies } from './run-query.ts';
+import type { Door } from './run-query.ts';
 
 /** Words in the longest value that is looked for. */
 const wordsMax = 6;
@@ -18,23 +18,22 @@ const listValuesMax = 500;
 const matchesMax = 50;
 
 /**
+ * @param now by which kept lists are fresh
  * @returns the values that occur in `text`, whatever their case, with the dimension that each is a value of
- * @throws InlayError as runQuery; the signal's reason when aborted
+ * @throws InlayError as the door's `run`; the signal's reason when aborted
  */
 export async function findValues(
-  dependencies: QueryDependencies,
-  query: Pick<Query, 'principal' | 'deploymentId' | 'branch' | 'signal'> & { readonly text: string },
+  door: Door,
+  { text, now, signal }: { readonly text: string; readonly now: Date; readonly signal: AbortSignal },
 ): Promise<readonly ValueMatch[]> {
-  const phrases = phrasesOf(query.text);
+  const phrases = phrasesOf(text);
   if (phrases.size === 0) return [];
-  const door = await openDoor(dependencies, query);
   const dimensions = visibleMetadata(door.deployment.dataModel, door.subject)
-    .filter(({ type }) => type === 'view')
     .flatMap(({ members }) => members)
     .filter(({ kind, type }) => kind === 'dimension' && type === 'string');
   const found = await Promise.all(
     dimensions.map(async ({ name }) => {
-      const values = await valuesIn(door, name, phrases, dependencies.clock(), query.signal);
+      const values = await valuesIn(door, name, phrases, now, signal);
       return values.map((value) => ({ member: name, value }));
     }),
   );

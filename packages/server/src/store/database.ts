@@ -1,10 +1,11 @@
 /** The store: one Kysely over PGlite in a folder or over PostgreSQL. The same SQL and migrations run on both. */
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
-import { type Dialect, Kysely, type LogEvent, PGliteDialect, PostgresDialect, sql } from 'kysely';
+import { type Dialect, Kysely, type LogEvent, PostgresDialect, sql } from 'kysely';
 import { ConfigError, postgresDefaults, type StoreSettings } from '../config.ts';
 import { reasonOf } from '../errors.ts';
 import type { Changes } from './changes.ts';
+import { createEmbeddedDialect } from './embedded-dialect.ts';
 import { openPgliteChanges, openPostgresChanges } from './open-changes.ts';
 import { preparingPool } from './prepared-statements.ts';
 import type { Schema } from './schema.ts';
@@ -18,6 +19,11 @@ const connectTimeoutMs = 10_000;
 /** A connection that nobody uses is closed after this, and one in use is replaced by and by: a server that moved is found. */
 const idleMs = 60_000;
 const connectionLifeSeconds = 3_600;
+/**
+ * How PGlite runs. What it holds of its tables in memory is resident from the start, and what is not in it the system's cache has.
+ * The others are those of {@link connectionSettings}, since here, too, statements are prepared.
+ */
+const embeddedSettings = ['shared_buffers=32MB', 'enable_seqscan=off', 'plan_cache_mode=force_generic_plan'];
 
 /**
  * Opens the store; with PGlite it makes the database on first use. `destroy()` closes it. One process at a time may have a
@@ -103,8 +109,10 @@ async function embedded(folder: string): Promise<Driver> {
     await (await PGlite.create(temporary, { relaxedDurability: false })).close();
     await rename(temporary, folder);
   }
-  const pglite = await PGlite.create(folder, { relaxedDurability: false });
-  return { dialect: new PGliteDialect({ pglite }), listen: () => openPgliteChanges(pglite), connections: () => null };
+  // The last of two equal settings counts.
+  const startParams = [...PGlite.defaultStartParams, ...embeddedSettings.flatMap((setting) => ['-c', setting])];
+  const pglite = await PGlite.create(folder, { relaxedDurability: false, startParams });
+  return { dialect: createEmbeddedDialect(pglite), listen: () => openPgliteChanges(pglite), connections: () => null };
 }
 
 async function postgres(

@@ -9,6 +9,7 @@ import { codeOf } from '../errors.ts';
 import { firstTables } from './migrations/0001-first-tables.ts';
 import { scopesAndOperation } from './migrations/0002-scopes-and-operation.ts';
 import { threadLog } from './migrations/0003-thread-log.ts';
+import { messageBytes } from './migrations/0004-message-bytes.ts';
 import { createIndex, type MigrationStep } from './migrations/step.ts';
 import type { Schema } from './schema.ts';
 
@@ -17,6 +18,7 @@ const migrations: Readonly<Record<string, readonly MigrationStep[]>> = {
   '0001-first-tables': firstTables,
   '0002-scopes-and-operation': scopesAndOperation,
   '0003-thread-log': threadLog,
+  '0004-message-bytes': messageBytes,
 };
 
 /** How a migration waits for others. */

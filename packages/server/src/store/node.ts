@@ -5,19 +5,18 @@
 import { randomUUID } from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
 import { repeat } from '../repeat.ts';
+import { logOutages, type OutageLog } from './outages.ts';
 import type { Schema } from './schema.ts';
 
 /** How often a node says that it is alive. */
 const beatMs = 1000;
+
 /** This process. Disposing says that it is gone. */
 export interface Node extends AsyncDisposable {
   /** A uuid, new for every process. */
   readonly id: string;
-  /**
-   * Begins to say that it is alive; resolves when that is known to the store, which must have its tables. `onGone` is told when
-   * the node has been silent for so long that others may have taken it for gone.
-   */
-  start(onGone: () => void): Promise<void>;
+  /** Begins to say that it is alive; resolves when that is known to the store, which must have its tables. */
+  start(): Promise<void>;
 }
 
 /**
@@ -25,24 +24,27 @@ export interface Node extends AsyncDisposable {
  */
 export function createNode(dependencies: {
   readonly db: Kysely<Schema>;
-  readonly log: { error(fields: object, message: string): void };
+  readonly log: OutageLog;
   readonly leaseMs: number;
 }): Node {
   const { db, log, leaseMs } = dependencies;
   const id = randomUUID();
+  const outages = logOutages(log, 'the store could not be told that this node is alive');
   let beats: AsyncDisposable | undefined;
+
+  async function beat(): Promise<void> {
+    // Nothing is to be done about it: what others have taken is fenced off, and what nobody has taken goes on.
+    if (await sayAlive(db, id, leaseMs)) {
+      log.warn({ leaseMs }, 'this node was silent for so long that another would have taken it for gone');
+    }
+    outages.succeeded();
+  }
 
   return {
     id,
-    async start(onGone) {
+    async start() {
       await sayAlive(db, id, leaseMs);
-      beats = repeat(
-        async () => {
-          if (await sayAlive(db, id, leaseMs)) onGone();
-        },
-        { firstMs: beatMs, everyMs: beatMs },
-        (err) => log.error({ err }, 'the store could not be told that this node is alive'),
-      );
+      beats = repeat(beat, { firstMs: beatMs, everyMs: beatMs }, outages.failed);
     },
     async [Symbol.asyncDispose]() {
       if (beats === undefined) return;

@@ -137,7 +137,7 @@ function isFromServer(error: unknown): boolean {
 }
 
 /** The prepared statement is unknown, belongs to somebody else, or gives other columns than it did. */
-function isLostStatement(error: unknown): boolean {
+export function isLostStatement(error: unknown): boolean {
   const code = codeOf(error);
   if (code === '26000' || code === '42P05') return true;
   return code === '0A000' && error instanceof Error && 'routine' in error && error.routine === 'RevalidateCachedQuery';

@@ -209,6 +209,8 @@ export interface Schema {
     model_text: string | null;
     /** Of version 0.1: true on messages that its nodes write at this moment. */
     is_in_process: Generated<boolean>;
+    /** Of its texts, in UTF-8; null on messages of version 0.1. */
+    bytes: number | null;
     created_at: Timestamp;
   };
   /** A process that runs on this store; `seen_at` is written every second. */

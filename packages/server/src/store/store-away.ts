@@ -7,9 +7,14 @@ const awayCodes: ReadonlySet<unknown> = new Set([
   'ECONNRESET',
   'EPIPE',
   'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
   'ENOTFOUND',
   'EAI_AGAIN',
+  '25006', // read_only_sql_transaction: a standby that is to become the primary
   '25P03', // idle_in_transaction_session_timeout
+  '53100', // disk_full
+  '53200', // out_of_memory
   '53300', // too_many_connections
   '55P03', // lock_not_available
   '57014', // query_canceled, by the time limit of a statement

@@ -1,7 +1,8 @@
 /**
- * Removes what has come to its end: users, sessions, old audit entries, old threads, logs of runs, nodes that are gone. Refusing at the instant of the end is
- * not its business: whatever it leaves lying is refused already. It goes in small batches, each a transaction of its own that
- * takes one lock for all nodes, so that one node at a time sweeps and none is elected for longer than a batch.
+ * Removes what has come to its end: users, sessions, old audit entries, old threads, logs of runs, nodes that are gone. Refusing at
+ * the instant of the end is not its business: whatever it leaves lying is refused already. It goes in small batches, each a
+ * transaction of its own that takes one lock for all nodes, so that one node at a time sweeps and none is elected for longer than
+ * a batch.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';

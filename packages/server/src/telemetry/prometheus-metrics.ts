@@ -31,13 +31,14 @@ export function createPrometheusMetrics(version: string): Metrics {
   const minted = counter('inlay_sessions_minted_total', 'Calls of generate-session, by OK or error code.', ['outcome']);
   const flightCalls = histogram('inlay_mint_flight_calls', 'Calls that went to the store together.', [], callsBuckets);
   const flightSeconds = histogram('inlay_mint_flight_duration_seconds', 'How long they took together.');
-  const runsActive = new Gauge({
-    name: 'inlay_runs_active',
-    help: 'Answers being written by this process.',
-    registers,
-  });
   const runsStarted = counter('inlay_runs_started_total', 'Answers begun.');
   const runsEnded = counter('inlay_runs_ended_total', 'Answers ended, by state.', ['state']);
+  const runsCarriedOn = counter(
+    'inlay_runs_carried_on_total',
+    'Answers that others had left, and that were carried on.',
+  );
+  const runsLeft = counter('inlay_runs_left_total', 'Answers left to others.');
+  const flushes = histogram('inlay_log_flush_duration_seconds', 'Until what answers say was durable, per statement.');
   const queries = histogram('inlay_warehouse_query_duration_seconds', 'Warehouse queries, by OK or error code.', [
     'outcome',
   ]);
@@ -61,6 +62,19 @@ export function createPrometheusMetrics(version: string): Metrics {
       for (const state of ['used', 'idle', 'waiting'] as const) this.set({ state }, now[state]);
     },
   });
+  for (const [state, help] of [
+    ['active', 'Answers being written by this process.'],
+    ['waiting', 'Answers begun that wait until this process has a place for them.'],
+  ] as const) {
+    new Gauge({
+      name: `inlay_runs_${state}`,
+      help,
+      registers,
+      collect() {
+        if (gauges !== null) this.set(gauges.runs()[state]);
+      },
+    });
+  }
   new Gauge({
     name: 'inlay_changes_lag_seconds',
     help: 'Age of what this node has heard of the changes of others; +Inf while the channel is lost.',
@@ -81,14 +95,11 @@ export function createPrometheusMetrics(version: string): Metrics {
       flightCalls.observe(calls);
       flightSeconds.observe(seconds);
     },
-    runStarted() {
-      runsStarted.inc();
-      runsActive.inc();
-    },
-    runEnded(state) {
-      runsEnded.inc({ state });
-      runsActive.dec();
-    },
+    runStarted: () => runsStarted.inc(),
+    runEnded: (state) => runsEnded.inc({ state }),
+    runCarriedOn: () => runsCarriedOn.inc(),
+    runLeft: () => runsLeft.inc(),
+    logFlushed: (seconds) => flushes.observe(seconds),
     queryEnded: (outcome, seconds) => queries.observe({ outcome }, seconds),
     swept: (kind, rows) => swept.inc({ kind }, rows),
     sweepEnded: (outcome) => sweeps.inc({ outcome }),

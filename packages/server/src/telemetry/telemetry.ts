@@ -17,6 +17,8 @@ export interface Gauges {
   storeConnections(): { readonly used: number; readonly idle: number; readonly waiting: number } | null;
   /** Seconds since the last instant up to which every change was heard; Infinity while the channel is lost. */
   changesLagSeconds(): number;
+  /** Runs that this process works on, and those that wait until it does. */
+  runs(): { readonly active: number; readonly waiting: number };
 }
 
 /** Counts and durations. None of these throws or waits. Durations are in seconds. */
@@ -33,8 +35,16 @@ export interface Metrics {
   sessionMinted(outcome: Outcome): void;
   /** Calls of generate-session that went to the store together. */
   flightEnded(flight: { readonly calls: number; readonly seconds: number }): void;
+  /** A user's message has begun a run. */
   runStarted(): void;
+  /** The end of a run, whoever began it, is durable. */
   runEnded(state: 'completed' | 'aborted' | 'failed'): void;
+  /** This process goes on with a run that another, or an earlier one, has left. */
+  runCarriedOn(): void;
+  /** This process leaves a run to others: it stops, could not write, or another has taken it. */
+  runLeft(): void;
+  /** What the runs of this process had to say is durable; so long after the first attempt to write it. */
+  logFlushed(seconds: number): void;
   queryEnded(outcome: Outcome, seconds: number): void;
   swept(kind: SweptKind, rows: number): void;
   /** `elsewhere`: another node does it. */
@@ -95,6 +105,9 @@ export const noMetrics: Metrics = {
   flightEnded: nothing,
   runStarted: nothing,
   runEnded: nothing,
+  runCarriedOn: nothing,
+  runLeft: nothing,
+  logFlushed: nothing,
   queryEnded: nothing,
   swept: nothing,
   sweepEnded: nothing,

@@ -1,12 +1,14 @@
 /**
  * The ends of those who have a stream or a run open: revocation, deletion, and the end of a user, session or key close them
  * within a second, on every node (http-api.md). A watch is told of changes that may concern it, looks at the instants that it
- * knows of, and while the channel of changes is lost looks into the store every second.
+ * knows of, and while the channel of changes is lost looks into the store every second. Whoever watches the same principal, as a
+ * stream and its run do, shares what is known of them.
  */
 import { type Kysely, sql } from 'kysely';
 import { InlayError } from '../errors.ts';
 import { type Changes, isHearing, type News } from '../store/changes.ts';
 import { json } from '../store/json.ts';
+import { logOutages, type OutageLog } from '../store/outages.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Principal } from './principal.ts';
 import { sessionEnd, sessionStands } from './session-stands.ts';
@@ -38,13 +40,16 @@ export interface PrincipalWatchDependencies {
   readonly db: Kysely<Schema>;
   readonly changes: Changes;
   readonly clock: () => Date;
-  readonly log: { error(fields: object, message: string): void };
+  readonly log: OutageLog;
   readonly nowMs?: () => number;
 }
 
+/** A principal who is watched. */
 interface Entry {
+  readonly key: string;
   readonly principal: Watched;
-  readonly stop: AbortController;
+  /** One for each watch. */
+  readonly stops: Set<AbortController>;
   /** When to look again at the latest, in milliseconds of the clock: the earliest end that the store told. */
   endsAtMs: number;
   /** Whether the store has to be asked. */
@@ -54,8 +59,9 @@ interface Entry {
 /** Makes the watches of a process; nothing is watched. */
 export function createPrincipalWatches(dependencies: PrincipalWatchDependencies): PrincipalWatches {
   const { db, changes, clock, log, nowMs = () => performance.now() } = dependencies;
-  const entries = new Set<Entry>();
+  const byKey = new Map<string, Entry>();
   let timer: NodeJS.Timeout | undefined;
+  const outages = logOutages(log, 'whether users and sessions still stand could not be looked up');
   let isChecking = false;
   /** The store did not answer when it was asked last. */
   let isFailing = false;
@@ -65,7 +71,7 @@ export function createPrincipalWatches(dependencies: PrincipalWatchDependencies)
 
   const subscription = changes.subscribe((news) => {
     let isAnyDue = false;
-    for (const entry of entries) {
+    for (const entry of byKey.values()) {
       if (!mayConcern(entry.principal, news)) continue;
       entry.isDue = true;
       isAnyDue = true;
@@ -83,7 +89,7 @@ export function createPrincipalWatches(dependencies: PrincipalWatchDependencies)
     }
     const isAllDue = isLost && nowMs() - checkedMs >= checkMs;
     let isAnyDue = false;
-    for (const entry of entries) {
+    for (const entry of byKey.values()) {
       if (isAllDue || entry.endsAtMs <= time) entry.isDue = true;
       isAnyDue ||= entry.isDue;
     }
@@ -98,8 +104,10 @@ export function createPrincipalWatches(dependencies: PrincipalWatchDependencies)
       // Those who begin to be watched in the same moment are asked about together.
       await Promise.resolve();
       while (true) {
-        const due = [...entries].filter(({ isDue }) => isDue);
+        const due = [...byKey.values()].filter(({ isDue }) => isDue);
         if (due.length === 0) return;
+        // Who begins to be watched meanwhile is due by themselves.
+        const areAllDue = due.length === byKey.size;
         const startedMs = nowMs();
         checkedMs = startedMs;
         for (const entry of due) entry.isDue = false;
@@ -116,11 +124,12 @@ export function createPrincipalWatches(dependencies: PrincipalWatchDependencies)
           // The next tick tries again.
           isFailing = true;
           for (const entry of due) entry.isDue = true;
-          log.error({ err }, 'whether users and sessions still stand could not be looked up');
+          outages.failed(err);
           return;
         }
         isFailing = false;
-        if (due.length === entries.size) certainMs = Math.max(certainMs, startedMs);
+        outages.succeeded();
+        if (areAllDue) certainMs = Math.max(certainMs, startedMs);
       }
     } finally {
       isChecking = false;
@@ -137,38 +146,52 @@ export function createPrincipalWatches(dependencies: PrincipalWatchDependencies)
 
   function end(entry: Entry, reason: InlayError): void {
     remove(entry);
-    entry.stop.abort(reason);
+    for (const stop of entry.stops) stop.abort(reason);
   }
 
   function endAll(): void {
     const reason = new InlayError('NOT_READY', 'The server cannot tell whether the session still stands');
-    for (const entry of [...entries]) end(entry, reason);
+    for (const entry of [...byKey.values()]) end(entry, reason);
   }
 
   function remove(entry: Entry): void {
-    entries.delete(entry);
-    if (entries.size > 0) return;
+    // One who has ended may be watched anew by now.
+    if (byKey.get(entry.key) === entry) byKey.delete(entry.key);
+    if (byKey.size > 0) return;
     clearInterval(timer);
     timer = undefined;
   }
 
+  /** Of one who is watched already all that may have ended them since has been heard of, or is looked for. */
+  function entryOf({ accountId, userId, sessionId, apiKeyId }: Watched): Entry {
+    const key = JSON.stringify([accountId, userId, sessionId, apiKeyId]);
+    const known = byKey.get(key);
+    if (known !== undefined) return known;
+    const principal = { accountId, userId, sessionId, apiKeyId };
+    const entry: Entry = { key, principal, stops: new Set(), endsAtMs: Number.POSITIVE_INFINITY, isDue: true };
+    if (byKey.size === 0) certainMs = nowMs();
+    byKey.set(key, entry);
+    timer ??= setInterval(tick, tickMs).unref();
+    void check();
+    return entry;
+  }
+
   return {
     watch(principal) {
-      const entry: Entry = {
-        principal,
-        stop: new AbortController(),
-        endsAtMs: Number.POSITIVE_INFINITY,
-        isDue: true,
+      const entry = entryOf(principal);
+      const stop = new AbortController();
+      entry.stops.add(stop);
+      return {
+        signal: stop.signal,
+        [Symbol.dispose]() {
+          entry.stops.delete(stop);
+          if (entry.stops.size === 0) remove(entry);
+        },
       };
-      if (entries.size === 0) certainMs = nowMs();
-      entries.add(entry);
-      timer ??= setInterval(tick, tickMs).unref();
-      void check();
-      return { signal: entry.stop.signal, [Symbol.dispose]: () => remove(entry) };
     },
     [Symbol.dispose]() {
       subscription[Symbol.dispose]();
-      for (const entry of [...entries]) remove(entry);
+      for (const entry of [...byKey.values()]) remove(entry);
     },
   };
 }
@@ -204,10 +227,7 @@ async function readEnds(
   principals: readonly Watched[],
   now: Date,
 ): Promise<ReadonlyMap<number, number>> {
-  // These four and no more: what is watched is a principal, whose security context may be long.
-  const asked = principals.map(({ accountId, userId, sessionId, apiKeyId }, index) => {
-    return { index, accountId, userId, sessionId, apiKeyId };
-  });
+  const asked = principals.map((principal, index) => ({ index, ...principal }));
   const { rows } = await sql<{ readonly index: number; readonly ends_at: Date | null }>`
     select w.index, least(u.expires_at, ${sessionEnd}, k.expires_at) as ends_at
     from jsonb_to_recordset(${json(asked)})

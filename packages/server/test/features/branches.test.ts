@@ -86,12 +86,16 @@ describe('an API key', () => {
     expect(await ask(key(), ofDev, asMerchant())).toEqual([400, 'RELATION_NOT_FOUND']);
   });
 
-  test.each(['none', 'DEV', '../main', 'HEAD', 'HEAD@{1}', 'refs/heads/dev', 'dev/', ' '])(
-    '%j is 404',
-    async (branch) => {
-      expect(await ask(key(), ofMain, asMerchant(branch))).toEqual([404, 'BRANCH_NOT_FOUND']);
-    },
-  );
+  test.each(['none', 'DEV', '../main', 'HEAD', 'HEAD@{1}', 'refs/heads/dev', 'dev/'])('%j is 404', async (branch) => {
+    expect(await ask(key(), ofMain, asMerchant(branch))).toEqual([404, 'BRANCH_NOT_FOUND']);
+  });
+
+  test.each(['', ' '])('%j is no name', async (branch) => {
+    expect(await ask(key(), ofMain, asMerchant(branch))).toEqual([400, 'INVALID_REQUEST']);
+    const reply = await chat(key(), { activeBranchName: branch });
+    expect([reply.status, reply.body['code']]).toEqual([400, 'INVALID_REQUEST']);
+    expect(reply.body['issues']).toMatchObject([{ path: 'activeBranchName' }]);
+  });
 
   test('a branch that is broken fails for itself', async () => {
     expect(await ask(key(), ofMain, asMerchant('broken'))).toEqual([500, 'DATA_MODEL_INVALID']);

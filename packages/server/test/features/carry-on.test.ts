@@ -1,6 +1,8 @@
-/** A run outlives the node that writes it, over HTTP, with the real agent: nodes that stop, and nodes that are taken for gone. */
+/** A run outlives the node that writes it, over HTTP, with the real agent: nodes that stop, and nodes that lose it. */
+import { randomUUID } from 'node:crypto';
 import type { Frame } from '@inlay/contract/chat.ts';
 import { finalAnswer, foldFrames } from '@inlay/sdk/thread-state.ts';
+import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { until } from '../chat-world.ts';
 import { call, type ScriptStep, say, scripted, stall } from '../scripted-language-model.ts';
@@ -74,10 +76,10 @@ describe('a run whose node', () => {
     expect(contents(again.frames)).toEqual(contents(here.frames));
   });
 
-  test('is taken for gone is carried on, by it or by another, and every reader sees the same', async () => {
+  test('loses it to another that dies is carried on, by it or by a third, and every reader sees the same', async () => {
     turns = [[call('platformMeta', { searchQuery: 'revenue' })], [say('Half '), stall], [say('Whole.')]];
     const { there, here } = await begin();
-    await first.context.db.deleteFrom('nodes').where('id', '=', second.context.node.id).execute();
+    await sql`update runs set node_id = ${randomUUID()}, attempts = attempts + 1`.execute(first.context.db);
     await Promise.all([there.end, here.end]);
     expect(contents(there.frames)).toEqual([
       ['go', false],

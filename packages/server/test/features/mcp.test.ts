@@ -129,7 +129,10 @@ describe('the client of the library', () => {
     expect(failed.isError).toBe(true);
     expect(failed.text).not.toMatch(/web|store|duckdb|parquet/i);
     expect(await call(client, 'platformSqlApi', {})).toMatchObject({ json: { error: { code: 'TOOL_INPUT_INVALID' } } });
-    await expect(client.callTool({ name: 'unknown', arguments: {} })).rejects.toThrow('There is no such tool.');
+    await expect(client.callTool({ name: 'unknown', arguments: {} })).rejects.toThrow(
+      // Once: by the client's library.
+      /^MCP error -32602: There is no such tool\.$/,
+    );
   });
 
   test('a branch in the address is asked under the rules of the data API', async () => {
@@ -263,6 +266,14 @@ describe('what is checked before', () => {
     expect([old.status, JSON.parse(old.text).code]).toEqual([400, 'INVALID_REQUEST']);
   });
 
+  test('what comes back with every word of progress is short', async () => {
+    const asked = (progressToken: unknown) => ({ ...listTools, params: { _meta: { progressToken, 'x/y': 'z' } } });
+    expect((await post(asked('t'.repeat(256)), asMerchant(7))).status).toBe(400);
+    for (const token of ['t'.repeat(255), 7, undefined]) {
+      expect((await post(asked(token), asMerchant(7))).status).toBe(200);
+    }
+  });
+
   test('there are no sessions of the protocol: GET and DELETE are 405', async () => {
     for (const method of ['GET', 'DELETE']) {
       const reply = await fetch(urlOf(1), { method, headers: asMerchant(7) });
@@ -348,15 +359,20 @@ describe('a chat that goes on', () => {
     const client = await connect({ authorization: `Bearer ${body['token']}` }, url());
     const { reply } = await begin(client, new AbortController().signal);
     await postJson(held, '/api/v1/embed/session/revoke', minted.body, `Api-Key ${held.apiKey}`);
-    expect(await reply).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('SESSION_ENDED') }] });
+    expect(await reply).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('SESSION_ENDED') }, { text: expect.stringMatching(/^chatId: /) }],
+    });
   });
 
   test('fails as the run fails, in the words of the chat', async () => {
     steps = [new Error('secret inside')];
-    const { isError, text } = await call(await connect(headers(), url()), 'chat', { input: 'Fail' });
+    const { isError, text, structured } = await call(await connect(headers(), url()), 'chat', { input: 'Fail' });
     expect(isError).toBe(true);
     expect(JSON.parse(text)).toMatchObject({ error: { code: 'LANGUAGE_MODEL_FAILED' } });
     expect(text).not.toContain('secret');
+    // The thread has the question: the next call can go on in it.
+    expect(structured).toEqual({ chatId: expect.stringMatching(/^[\w-]+$/) });
   });
 });
 

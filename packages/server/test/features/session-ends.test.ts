@@ -11,7 +11,7 @@ import { openTestServer, postJson, type TestServer } from '../test-server.ts';
 const tokenPath = '/api/v1/embed/session/token';
 const revokePath = '/api/v1/embed/session/revoke';
 
-/** A user with a session whose token is in use, and one that waits for its exchange. All of it is theirs alone. */
+/** A user with a session whose token is in use, and one that waits for its exchange. Key and embed tenant are theirs alone. */
 interface Holder {
   readonly externalId: string;
   readonly userId: number;
@@ -51,18 +51,26 @@ describe.each(databaseKinds)('the end of a session on %s', (kind) => {
     return reply.status;
   }
 
-  async function openHolder(): Promise<Holder> {
+  /** A deployment and its agent, of the same id, for one holder alone. Its data have to be opened first, which takes a while. */
+  async function openDeployment(): Promise<number> {
     const { db } = server.context;
     const n = ++count;
-    const [externalId, tenant, deploymentId, agentId] = [`holder-${n}`, `tenant-${n}`, 100 + n, 100 + n];
+    const id = 100 + n;
     await sql`
       insert into deployments (id, account_id, name, model_folder, warehouse)
-      select ${deploymentId}, account_id, ${`deployment ${n}`}, model_folder, warehouse from deployments where id = 1`.execute(
+      select ${id}, account_id, ${`deployment ${n}`}, model_folder, warehouse from deployments where id = 1`.execute(
       db,
     );
     await sql`
       insert into agents (id, account_id, deployment_id, name)
-      select ${agentId}, account_id, ${deploymentId}, ${`agent ${n}`} from agents where id = 1`.execute(db);
+      select ${id}, account_id, ${id}, ${`agent ${n}`} from agents where id = 1`.execute(db);
+    return id;
+  }
+
+  async function openHolder(deploymentId = 1): Promise<Holder> {
+    const { db } = server.context;
+    const n = ++count;
+    const [externalId, tenant, agentId] = [`holder-${n}`, `tenant-${n}`, deploymentId];
     const { id: keyId, key } = await newKey();
     const mint = async (): Promise<string> => {
       const body = { deploymentId, externalId, embedTenantName: tenant, groups: ['platform_team'] };
@@ -192,9 +200,10 @@ describe.each(databaseKinds)('the end of a session on %s', (kind) => {
   });
 
   test('the deployment deleted', async () => {
-    const holder = await openHolder();
+    const [holder, another] = [await openHolder(await openDeployment()), await openHolder()];
     expect(await manage('DELETE', `/api/v1/deployments/${holder.deploymentId}`)).toBe(204);
     expect(await uses(holder)).toEqual(allOf(401));
+    expect(await uses(another)).toMatchObject({ renew: 200, chat: 200, exchange: 200 });
   });
 
   test('the rotation of the key is none', async () => {
@@ -216,7 +225,7 @@ describe.each(databaseKinds)('the end of a session on %s', (kind) => {
   });
 
   test('revocation is for the own account and deployments, says nothing, and can be repeated', async () => {
-    const holder = await openHolder();
+    const holder = await openHolder(await openDeployment());
     const strangers = [
       server.other.apiKey,
       (await insertApiKey(server.context.db, { accountId: server.accountId, role: 'admin', deploymentIds: [1] })).key,

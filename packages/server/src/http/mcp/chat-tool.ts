@@ -1,6 +1,6 @@
 /** The tool `chat`: asks an agent of the deployment, waits for its answer, and tells how it goes on meanwhile. */
 import { type Frame, frameSchema } from '@inlay/contract/chat.ts';
-import { type ErrorCode, errorCodes } from '@inlay/contract/error.ts';
+import { type ErrorCode, isErrorCode } from '@inlay/contract/error.ts';
 import { type McpChatInput, mcpChatInput } from '@inlay/contract/mcp.ts';
 import type { Shapes } from '@inlay/contract/shapes.ts';
 import { z } from 'zod';
@@ -17,7 +17,8 @@ const writingEveryMs = 1000;
 /** What the chat came to. */
 interface Answer {
   readonly chatId: string;
-  readonly text: string;
+  /** `failure`: what the run ended with. */
+  readonly answer: string | { readonly failure: unknown };
 }
 
 /** What the tool needs. */
@@ -54,9 +55,13 @@ export function createChatTool(
         );
       }
       const agent = agentOf(agents, parsed.data);
-      const { chatId, text } = await ask(dependencies, agent, parsed.data, call);
-      const content = [text, `chatId: ${chatId}`].map((one) => ({ type: 'text' as const, text: one }));
-      return { content, structuredContent: { answer: text, chatId } };
+      const { chatId, answer } = await ask(dependencies, agent, parsed.data, call);
+      const place = { type: 'text' as const, text: `chatId: ${chatId}` };
+      if (typeof answer === 'string') {
+        return { content: [{ type: 'text', text: answer }, place], structuredContent: { answer, chatId } };
+      }
+      const failed = call.fail(answer.failure);
+      return { ...failed, content: [...failed.content, place], structuredContent: { chatId } };
     },
   };
 }
@@ -75,7 +80,7 @@ function agentOf(agents: readonly Agent[], { agentId }: McpChatInput): Agent {
 
 /**
  * Asks, and reads to the end. When the client goes away the run goes on, as in the chat; when it cancels, the run is aborted.
- * @throws InlayError what the chat refuses with, or what the run ended with
+ * @throws InlayError what the chat refuses with, or anything that ends it before its `chatId` is known
  */
 async function ask(
   dependencies: ChatToolDependencies,
@@ -108,10 +113,14 @@ async function ask(
       outcome.take(frameSchema.parse(JSON.parse(line)));
       if (cancelled.aborted) stop();
     }
+    return outcome.answer();
+  } catch (failure) {
+    const { chatId: begun } = outcome;
+    if (begun === null) throw failure;
+    return { chatId: begun, answer: { failure } };
   } finally {
     cancelled.removeEventListener('abort', stop);
   }
-  return outcome.answer();
 }
 
 /** What is learnt from the frames of a run. */
@@ -140,7 +149,7 @@ function createOutcome(progress: (message: string) => void): Outcome {
       // What stands before is the thread so far.
       if (chatId === null) return;
       if (frame.type === 'abort') failure = new InlayError('ABORTED', 'The chat was stopped.');
-      else if (frame.error !== undefined) failure = new InlayError(codeOf(frame.code), frame.error);
+      else if (frame.error !== undefined) failure = new InlayError(toErrorCode(frame.code), frame.error);
       else if (frame.graphPath?.[0] === 'final') text = frame.content;
       else if (frame.toolCall !== undefined) {
         progress(`${frame.toolCall.name}: ${frame.isInProcess === true ? 'begun' : 'done'}`);
@@ -151,14 +160,10 @@ function createOutcome(progress: (message: string) => void): Outcome {
     },
     answer() {
       if (failure !== null) throw failure;
-      if (chatId !== null && text !== null) return { chatId, text };
+      if (chatId !== null && text !== null) return { chatId, answer: text };
       throw new InlayError('NOT_READY', 'The stream ended before the answer; ask for the chat again.');
     },
   };
 }
 
-const codeOf = (code: string | undefined): ErrorCode => (code !== undefined && isErrorCode(code) ? code : 'INTERNAL');
-
-function isErrorCode(code: string): code is ErrorCode {
-  return Object.hasOwn(errorCodes, code);
-}
+const toErrorCode = (code: string | undefined): ErrorCode => (isErrorCode(code) ? code : 'INTERNAL');

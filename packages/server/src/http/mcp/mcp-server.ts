@@ -5,12 +5,12 @@ import {
   type CallToolResult,
   ErrorCode,
   ListToolsRequestSchema,
-  McpError,
 } from '@modelcontextprotocol/sdk/types.js';
+import manifest from '../../../package.json' with { type: 'json' };
 import { type McpCall, type McpTool, toFailure } from './mcp-tool.ts';
 
 /** A call that goes on. */
-export type OpenCall = Omit<McpCall, 'progress'> & Disposable;
+export type OpenCall = Omit<McpCall, 'progress' | 'fail'> & Disposable;
 
 /** What the server offers, and what it needs. */
 export interface McpServerSettings {
@@ -26,7 +26,10 @@ const instructions =
 
 /** Makes the server; it is not connected yet. No error that it answers with tells of the inside. */
 export function createMcpServer({ tools, openCall, log }: McpServerSettings): Server {
-  const server = new Server({ name: 'inlay', version: '0.1.0' }, { capabilities: { tools: {} }, instructions });
+  const server = new Server(
+    { name: 'inlay', version: manifest.version },
+    { capabilities: { tools: {} }, instructions },
+  );
   server.setRequestHandler(ListToolsRequestSchema, () => ({
     tools: tools
       .filter(({ isListed }) => isListed)
@@ -40,8 +43,10 @@ export function createMcpServer({ tools, openCall, log }: McpServerSettings): Se
     CallToolRequestSchema,
     async ({ params }, { requestId, _meta, sendNotification }): Promise<CallToolResult> => {
       const tool = tools.find(({ name }) => name === params.name);
-      if (tool === undefined || openCall === null)
-        throw new McpError(ErrorCode.InvalidParams, 'There is no such tool.');
+      if (tool === undefined || openCall === null) {
+        // Not the library's own error: clients put its prefix before the message, and so does that error.
+        throw Object.assign(new Error('There is no such tool.'), { code: ErrorCode.InvalidParams });
+      }
       using call = openCall(requestId);
       let done = 0;
       const progress = (message: string): void => {
@@ -54,10 +59,11 @@ export function createMcpServer({ tools, openCall, log }: McpServerSettings): Se
           params: { progressToken, progress: done, message },
         }).catch(() => undefined);
       };
+      const fail = (error: unknown): CallToolResult => toFailure(error, { requestId: call.requestId, log });
       try {
-        return await tool.call(params.arguments ?? {}, { ...call, progress });
+        return await tool.call(params.arguments ?? {}, { ...call, progress, fail });
       } catch (error) {
-        return toFailure(error, { requestId: call.requestId, log });
+        return fail(error);
       }
     },
   );

@@ -19,6 +19,8 @@ export interface McpCall {
   readonly ended: AbortSignal;
   /** Tells the client how it goes; nothing happens where it did not ask to be told, or is gone. */
   progress(message: string): void;
+  /** The result that says why the call failed; what is for the log is logged. What the tool throws becomes the same. */
+  fail(error: unknown): CallToolResult;
 }
 
 /** A tool that MCP clients may call. */

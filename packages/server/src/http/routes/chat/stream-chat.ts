@@ -1,6 +1,7 @@
 import { frameSchema } from '@inlay/contract/chat.ts';
 import { requireChatPlan } from '../../../chat/find-agent.ts';
-import { openChatStream, requireOwnThread } from '../../../chat/stream-chat.ts';
+import { openChatStream } from '../../../chat/stream-chat.ts';
+import { requireOwnThread } from '../../../chat/thread-store.ts';
 import type { Context } from '../../../context.ts';
 import { chatRoute, createAgentAccess } from '../../agent-access.ts';
 import { requireAiAllowed, requireCaller } from '../../authenticate.ts';
@@ -44,8 +45,10 @@ export function streamChatRoute(app: App, context: Context): void {
         const requireThread =
           chatId === undefined
             ? undefined
-            : (userId: number | null) =>
-                requireOwnThread(db, agent, userId === null ? null : { userId, scopeId: null }, chatId);
+            : async (findUserId: () => Promise<number | null>) => {
+                const userId = await findUserId();
+                await requireOwnThread(db, agent, userId === null ? null : { userId, scopeId: null }, chatId);
+              };
         const { principal, branch } = await resolveScope(
           { db, clock, config, deployments, shapes, rateLimits },
           caller,

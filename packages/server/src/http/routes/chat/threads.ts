@@ -5,11 +5,10 @@ import { z } from 'zod';
 import { requireChatPlan } from '../../../chat/find-agent.ts';
 import { deleteThread, listThreads } from '../../../chat/threads.ts';
 import type { Context } from '../../../context.ts';
-import { InlayError } from '../../../errors.ts';
 import type { Principal } from '../../../users/principal.ts';
 import { chatRoute, createAgentAccess } from '../../agent-access.ts';
 import { requireCaller } from '../../authenticate.ts';
-import { identifyPrincipal, sessionSettingsOf } from '../../resolve-principal.ts';
+import { identifyPrincipal, requireSessionSettings, sessionSettingsOf } from '../../resolve-principal.ts';
 import { type App, errorReplies } from '../../route.ts';
 
 const description =
@@ -73,13 +72,11 @@ export function threadRoutes(app: App, context: Context): void {
 
 /**
  * Whose threads are meant; null for a user who does not exist.
- * @throws InlayError SESSION_SETTINGS_REQUIRED when an API key names nobody, and what {@link identifyPrincipal} throws.
+ * @throws InlayError what {@link requireSessionSettings} and {@link identifyPrincipal} throw.
  */
 async function askerOf({ db, clock, config, shapes }: Context, request: FastifyRequest): Promise<Principal | null> {
   const caller = requireCaller(request);
   const settings = sessionSettingsOf(request, undefined);
-  if (caller.kind === 'api-key' && (settings === undefined || settings === null)) {
-    throw new InlayError('SESSION_SETTINGS_REQUIRED', 'sessionSettings are required with an API key');
-  }
+  requireSessionSettings(caller, settings);
   return identifyPrincipal({ db, clock, config, shapes }, caller, settings);
 }

@@ -17,7 +17,7 @@ import { type McpTool, toMcpTool } from '../../mcp/mcp-tool.ts';
 import { disconnectSignal } from '../../ndjson.ts';
 import { createPlaces } from '../../places.ts';
 import { resolveScope } from '../../resolve-branch.ts';
-import { identifyPrincipal, sessionSettingsOf } from '../../resolve-principal.ts';
+import { identifyPrincipal, requireSessionSettings, sessionSettingsOf } from '../../resolve-principal.ts';
 import { type App, errorReplies } from '../../route.ts';
 
 const path = '/api/v1/deployments/:deploymentId/mcp';
@@ -64,12 +64,7 @@ export function mcpRoute(app: App, context: Context): void {
       const { deploymentId } = request.params;
       const caller = requireCaller(request);
       const sessionSettings = sessionSettingsOf(request, undefined);
-      if (caller.kind === 'api-key' && sessionSettings === undefined) {
-        throw new InlayError(
-          'SESSION_SETTINGS_REQUIRED',
-          'The header X-Inlay-Session-Settings is required with an API key',
-        );
-      }
+      requireSessionSettings(caller, sessionSettings);
       const { method } = request.body;
       if (method === 'notifications/cancelled') {
         const asker = await identifyPrincipal(context, caller, sessionSettings);
