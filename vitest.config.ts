@@ -26,7 +26,7 @@ export default defineConfig({
           globalSetup,
         },
       },
-      // The whole contract, every route and every secret, on both stores: a command of its own, `npm run test:suites`.
+      // The whole contract, every route and every secret, real processes and the programs of the guides: `npm run test:suites`.
       { extends: true, test: { name: 'suites', include: [suites], globalSetup } },
     ],
   },

@@ -113,7 +113,7 @@ beforeAll(async () => {
   });
   closing.defer(() => models.close());
   patientServer = await openServer({}, {});
-  hastyServer = await openServer({ first_token_seconds: 2 }, { languageModelSilenceMs: 4000 });
+  hastyServer = await openServer({ first_token_seconds: 1 }, { languageModelSilenceMs: 2000 });
 });
 afterAll(() => closing.disposeAsync());
 

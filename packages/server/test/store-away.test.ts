@@ -1,4 +1,4 @@
-/** A store that is away is told apart from a defect. What a client sees of it: operate.test.ts. */
+/** A store that is away is told apart from a defect. What a client sees of it: suites/operation/operate.test.ts. */
 import { expect, test } from 'vitest';
 import { openDatabase } from '../src/store/database.ts';
 import { isStoreAway } from '../src/store/store-away.ts';

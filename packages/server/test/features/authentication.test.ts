@@ -13,9 +13,15 @@ const expectedRoutes: readonly RegisteredRoute[] = [
   { method: 'POST', path: '/api/v1/embed/session/token', credential: 'none' },
   { method: 'POST', path: '/api/v1/embed/session/revoke', credential: 'api-key' },
   ...['/api/v1', '/:cloudRegion/api/v1'].flatMap((base) =>
-    ['stream-chat-state', 'stream-chat-state/abort', 'abort'].map(
-      (end): RegisteredRoute => ({
-        method: 'POST',
+    [
+      ['POST', 'stream-chat-state'],
+      ['POST', 'stream-chat-state/abort'],
+      ['POST', 'abort'],
+      ['GET', 'threads'],
+      ['DELETE', 'threads/:chatId'],
+    ].map(
+      ([method = '', end]): RegisteredRoute => ({
+        method,
         path: `${base}/public/:accountName/agents/:agentId/chat/${end}`,
         credential: 'api-key or embed-token',
       }),
@@ -46,6 +52,7 @@ const addressOf = (path: string): string =>
     .replace(':accountName', 'demo')
     .replace('/:cloudRegion', '')
     .replace(':agentId', '1')
+    .replace(':chatId', '5f0c2b9e-7b1e-4a51-9a0e-2f4f6f0d1c11')
     .replace(':deploymentId', '1');
 
 const send = (route: RegisteredRoute, authorization: string | undefined, body = '{"half": ') =>

@@ -2,11 +2,11 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { openDatabase } from '../src/store/database.ts';
-import { openTestDatabase } from './databases.ts';
-import { type NodeProcess, startNode } from './node-process.ts';
-import { freePort, startPostgres } from './postgres.ts';
-import { seedAccount } from './seed.ts';
+import { openDatabase } from '../../../src/store/database.ts';
+import { openTestDatabase } from '../../databases.ts';
+import { type NodeProcess, startNode } from '../../node-process.ts';
+import { freePort, startPostgres } from '../../postgres.ts';
+import { seedAccount } from '../../seed.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openTestServer, type TestServer } from './test-server.ts';
+import { openTestServer, type TestServer } from '../../test-server.ts';
 
-const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url));
-const examples = fileURLToPath(new URL('../../../examples/storefront/agents', import.meta.url));
+const cli = fileURLToPath(new URL('../../../src/cli.ts', import.meta.url));
+const examples = fileURLToPath(new URL('../../../../../examples/storefront/agents', import.meta.url));
 
 let server: TestServer;
 let root: string;

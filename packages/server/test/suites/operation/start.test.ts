@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
-import { openTestDatabase } from './databases.ts';
+import { openTestDatabase } from '../../databases.ts';
 
-const source = (file: string): string => fileURLToPath(new URL(`../src/${file}`, import.meta.url));
+const source = (file: string): string => fileURLToPath(new URL(`../../../src/${file}`, import.meta.url));
 
 interface Running {
   readonly child: ChildProcess;
@@ -267,7 +267,7 @@ describe('npm start', { timeout: 180_000 }, () => {
       code: 1,
       output: 'There is no account yet. Declare one in a file and apply it: npm run inlay -- apply -f FILE\n',
     });
-    const file = fileURLToPath(new URL('../../../examples/storefront/inlay.yml', import.meta.url));
+    const file = fileURLToPath(new URL('../../../../../examples/storefront/inlay.yml', import.meta.url));
     const applied = await finished(start('cli.ts', ['apply', '-f', file], env));
     expect(applied.code).toBe(0);
     expect(applied.output).toMatch(

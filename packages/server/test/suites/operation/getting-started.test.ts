@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const run = promisify(execFile);
-const root = join(import.meta.dirname, '../../..');
+const root = join(import.meta.dirname, '../../../../..');
 const source = (file: string): string => join(root, 'packages/server/src', file);
 
 let folder: string;

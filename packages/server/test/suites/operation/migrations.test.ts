@@ -4,14 +4,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import { Client } from 'pg';
 import { describe, expect, inject, test } from 'vitest';
-import { openDatabase } from '../src/store/database.ts';
-import { migrate } from '../src/store/migrate.ts';
-import { firstTables } from '../src/store/migrations/0001-first-tables.ts';
-import { scopesAndOperation } from '../src/store/migrations/0002-scopes-and-operation.ts';
-import { threadLog } from '../src/store/migrations/0003-thread-log.ts';
-import { createIndex, type MigrationStep } from '../src/store/migrations/step.ts';
-import type { Schema } from '../src/store/schema.ts';
-import { runStatement } from './databases.ts';
+import { openDatabase } from '../../../src/store/database.ts';
+import { migrate } from '../../../src/store/migrate.ts';
+import { firstTables } from '../../../src/store/migrations/0001-first-tables.ts';
+import { scopesAndOperation } from '../../../src/store/migrations/0002-scopes-and-operation.ts';
+import { threadLog } from '../../../src/store/migrations/0003-thread-log.ts';
+import { createIndex, type MigrationStep } from '../../../src/store/migrations/step.ts';
+import type { Schema } from '../../../src/store/schema.ts';
+import { runStatement } from '../../databases.ts';
 
 /** What ran on version 0.1's store when this version first opens it. */
 const missing = ['0002-scopes-and-operation', '0003-thread-log', '0004-message-bytes'];

@@ -8,10 +8,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openTestServer, type TestServer } from './test-server.ts';
+import { openTestServer, type TestServer } from '../../test-server.ts';
 
 const run = promisify(execFile);
-const root = join(import.meta.dirname, '../../..');
+const root = join(import.meta.dirname, '../../../../..');
 
 let server: TestServer;
 let folder: string;

@@ -2,11 +2,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Schema } from '../src/store/schema.ts';
-import { openTestDatabase, type TestDatabase } from './databases.ts';
-import { type NodeProcess, startNode } from './node-process.ts';
-import { type SeededAccount, seedAccount } from './seed.ts';
-import { type JsonReply, postJson } from './test-server.ts';
+import type { Schema } from '../../../src/store/schema.ts';
+import { openTestDatabase, type TestDatabase } from '../../databases.ts';
+import { type NodeProcess, startNode } from '../../node-process.ts';
+import { type SeededAccount, seedAccount } from '../../seed.ts';
+import { type JsonReply, postJson } from '../../test-server.ts';
 
 describe('two nodes on one PostgreSQL', () => {
   let database: TestDatabase;

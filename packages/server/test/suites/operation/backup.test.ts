@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { Client } from 'pg';
 import { afterEach, expect, inject, test, vi } from 'vitest';
-import type { StoreSettings } from '../src/config.ts';
-import { publish } from '../src/store/changes.ts';
-import { openDatabase } from '../src/store/database.ts';
-import { migrate } from '../src/store/migrate.ts';
-import { type NodeProcess, startNode } from './node-process.ts';
-import { startPostgres } from './postgres.ts';
-import { type SeededAccount, seedAccount } from './seed.ts';
+import type { StoreSettings } from '../../../src/config.ts';
+import { publish } from '../../../src/store/changes.ts';
+import { openDatabase } from '../../../src/store/database.ts';
+import { migrate } from '../../../src/store/migrate.ts';
+import { type NodeProcess, startNode } from '../../node-process.ts';
+import { startPostgres } from '../../postgres.ts';
+import { type SeededAccount, seedAccount } from '../../seed.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -118,7 +118,7 @@ test('PostgreSQL, while it runs: sessions go on, and what was ended later is bac
   const names = (await users.execute()).map((user) => user.external_id);
   expect(names).toEqual(expect.arrayContaining(['ada', 'during-the-backup']));
   expect(names).not.toContain('after');
-  const page = await readFile(join(import.meta.dirname, '../../../docs/operations.md'), 'utf8');
+  const page = await readFile(join(import.meta.dirname, '../../../../../docs/operations.md'), 'utf8');
   const statement = /```sql\n\s*(update api_keys [^;]+);/.exec(page)?.[1] ?? '';
   await sql.raw(statement).execute(restoredDb);
   await restoredDb.destroy();
