@@ -376,7 +376,7 @@ describe('a run fails safely', () => {
     const gone = async () => {
       throw new InlayError('UNAUTHENTICATED', 'The session has ended.');
     };
-    expect(await endOf(agent([], { ground: gone }))).toMatchObject({ type: 'failed', code: 'UNAUTHENTICATED' });
+    expect(await endOf(agent([], { ground: gone }))).toMatchObject({ type: 'failed', code: 'SESSION_ENDED' });
   });
 
   test('and asks for what may be known once', async () => {

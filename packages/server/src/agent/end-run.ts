@@ -52,7 +52,9 @@ function toEnd({ log, languageModel }: AgentDependencies, cause: unknown, reques
     log.error({ ...fields, err: cause }, 'a run failed');
     return { type: 'failed', code: 'INTERNAL', message: 'Something failed inside.', requestId };
   }
-  const { code, message } = cause;
+  // Whoever finds it first, the door to data or the watch: in a stream it is the same end.
+  const { code, message } =
+    cause.code === 'UNAUTHENTICATED' ? { code: 'SESSION_ENDED' as const, message: cause.message } : cause;
   if (code === 'ABORTED') return { type: 'aborted' };
   const [status] = errorCodes[code];
   // Codes of a stream's own are failures of the language model or of nodes; those of the server's own are for its operator.
