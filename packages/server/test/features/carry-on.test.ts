@@ -5,25 +5,13 @@ import { finalAnswer, foldFrames } from '@inlay/sdk/thread-state.ts';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { until } from '../chat-world.ts';
+import { type OpenStream, openStream } from '../open-stream.ts';
 import { call, type ScriptStep, say, scripted, stall } from '../scripted-language-model.ts';
 import { openSession, openTestServer, type TestServer } from '../test-server.ts';
 
-const chat = '/api/v1/public/demo/agents/1/chat/stream-chat-state';
-
-/** A stream that is being read; `frames` grow. `end` resolves when it has ended, or has been cut off. */
-function read(url: string, authorization: string, body: object): { frames: Frame[]; end: Promise<void> } {
-  const frames: Frame[] = [];
-  const end = (async () => {
-    const headers = { 'content-type': 'application/json', authorization };
-    const reply = await fetch(url + chat, { method: 'POST', headers, body: JSON.stringify(body) });
-    if (reply.status !== 200 || reply.body === null) throw new Error(`${reply.status} ${await reply.text()}`);
-    let rest = '';
-    for await (const text of reply.body.pipeThrough(new TextDecoderStream())) {
-      const lines = (rest + text).split('\n');
-      rest = lines.pop() ?? '';
-      frames.push(...lines.map((line): Frame => JSON.parse(line)));
-    }
-  })();
+/** A stream whose end may be that it is cut off, with its node. */
+function read(...[url, authorization, body]: Parameters<typeof openStream>): OpenStream {
+  const { frames, end } = openStream(url, authorization, body);
   return { frames, end: end.catch(() => undefined) };
 }
 

@@ -1,5 +1,4 @@
 /** What ends a session closes the streams that are open by it and stops their runs, on whichever node they are. */
-import type { Frame } from '@inlay/contract/chat.ts';
 import { foldFrames } from '@inlay/sdk/thread-state.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { insertApiKey } from '../../src/admin/make-api-key.ts';
@@ -7,35 +6,11 @@ import { publish } from '../../src/store/changes.ts';
 import { revokeSessions } from '../../src/users/revoke-sessions.ts';
 import { until } from '../chat-world.ts';
 import { databaseKinds } from '../databases.ts';
+import { type OpenStream, openStream } from '../open-stream.ts';
 import { say, scripted, stall } from '../scripted-language-model.ts';
 import { openSession, openTestServer, postJson, type TestServer } from '../test-server.ts';
 
 const chat = '/api/v1/public/demo/agents/1/chat/stream-chat-state';
-
-/** A stream that is being read; `frames` grow. */
-interface OpenStream {
-  readonly frames: readonly Frame[];
-  /** Resolves when the reply has ended, with its last line whole. */
-  readonly end: Promise<void>;
-}
-
-function read(url: string, authorization: string, body: object): OpenStream {
-  const frames: Frame[] = [];
-  const end = (async () => {
-    const headers = { 'content-type': 'application/json', authorization };
-    const reply = await fetch(url + chat, { method: 'POST', headers, body: JSON.stringify(body) });
-    if (reply.status !== 200 || reply.body === null) throw new Error(`${reply.status} ${await reply.text()}`);
-    let rest = '';
-    for await (const text of reply.body.pipeThrough(new TextDecoderStream())) {
-      const lines = (rest + text).split('\n');
-      rest = lines.pop() ?? '';
-      frames.push(...lines.map((line): Frame => JSON.parse(line)));
-    }
-    expect(rest).toBe('');
-  })();
-  end.catch(() => undefined);
-  return { frames, end };
-}
 
 const chatIdOf = ({ frames }: OpenStream): string | undefined =>
   frames.find(({ id }) => id === '__cutoff__')?.state?.chatId;
@@ -65,7 +40,7 @@ describe.each(databaseKinds)('open streams on %s', (kind) => {
   });
 
   async function openRun(at: TestServer, authorization: string, more: object = {}): Promise<OpenStream> {
-    const stream = read(at.url, authorization, { input: 'go', ...more });
+    const stream = openStream(at.url, authorization, { input: 'go', ...more });
     await until(() => hasBegun(stream));
     return stream;
   }
@@ -144,7 +119,7 @@ describe.each(databaseKinds)('open streams on %s', (kind) => {
   test('the text that is closed is told whole', async () => {
     const authorization = await openSession(server, server.demo, { externalId: 'whole' });
     const stream = await openRun(node, authorization);
-    const joined = read(server.url, `Api-Key ${server.apiKey}`, {
+    const joined = openStream(server.url, `Api-Key ${server.apiKey}`, {
       chatId: chatIdOf(stream),
       sessionSettings: { externalId: 'whole' },
     });
@@ -213,7 +188,7 @@ describe.each(databaseKinds)('open streams on %s', (kind) => {
     );
     const { body } = await postJson(server, '/api/v1/embed/session/token', minted.body);
     const run = await openRun(node, first);
-    const reader = read(node.url, `Bearer ${String(body['token'])}`, { chatId: chatIdOf(run) });
+    const reader = openStream(node.url, `Bearer ${String(body['token'])}`, { chatId: chatIdOf(run) });
     await until(() => reader.frames.some(({ isInProcess }) => isInProcess === true));
     await postJson(server, '/api/v1/embed/session/revoke', minted.body, `Api-Key ${server.apiKey}`);
     await expectEnded(reader);
