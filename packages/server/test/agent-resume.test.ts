@@ -97,6 +97,21 @@ const script: fc.Arbitrary<Script> = fc.record({
   closingLine: fc.constantFrom(null, 'Certified.'),
 });
 
+/** A placeholder is written before the call whose result it names, and the next turn says nothing: that text is the answer. */
+const namesItsOwnResult: Script = {
+  turns: [
+    [
+      { type: 'text', text: '{{qabcdef01.channel[1]}}' },
+      { type: 'tool-call', id: 'call-0', name: 'rows', input: '{"a":0}' },
+    ],
+    [],
+  ],
+  limits: {},
+  showsThinking: false,
+  isPrivate: true,
+  closingLine: null,
+};
+
 describe('a run that is carried on', () => {
   test('ends with the same thread, and leaves nothing open', async () => {
     await fc.assert(
@@ -134,7 +149,7 @@ describe('a run that is carried on', () => {
         expect(carriedOn.map(withoutId)).toEqual(whole.map(withoutId));
         expect(carriedOn.filter(({ isInProcess }) => isInProcess)).toEqual([]);
       }),
-      { numRuns: 200 },
+      { numRuns: 200, examples: [[namesItsOwnResult, [29]]] },
     );
   });
 

@@ -75,9 +75,11 @@ export function startProgress({ messages, resultIds, resume }: AgentInput): Prog
       if (stored.kind === 'rows') progress.resultIds.add(stored.uuid);
     }
   }
-  const spoken = progress.turns.findLast(({ text }) => text.trim() !== '');
+  const last = progress.turns.findLastIndex(({ text }) => text.trim() !== '');
+  const spoken = progress.turns[last];
   if (spoken !== undefined) {
-    const conversation = toMessages(messages, progress);
+    // As it was said: its placeholders could name the results of the turns before it, not those of its own calls.
+    const conversation = toMessages(messages, { turns: progress.turns.slice(0, last) });
     const said = spoken.isPrivate ? fillText(spoken.text, rowsIn(conversation)) : spoken.text;
     progress.lastText = said.trimStart();
   }
