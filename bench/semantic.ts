@@ -2,7 +2,7 @@
 import { parseSync } from 'libpg-query';
 import { compileSql } from '../packages/semantic/src/compile-sql.ts';
 import { duckdb } from '../packages/semantic/src/dialects/duckdb.ts';
-import type { Subject } from '../packages/semantic/src/subject.ts';
+import type { Subject } from '../packages/semantic/src/policy/subject.ts';
 import type { WarehouseQuery } from '../packages/server/src/warehouse/warehouse.ts';
 import { openBenchServer } from './open-server.ts';
 import { type Figure, interleave, median, ms } from './report.ts';

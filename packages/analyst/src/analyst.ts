@@ -1,6 +1,6 @@
 /** The built-in analyst: a language model without network or key. One pure function from a conversation to its next turn. */
 
-import type { RelationMetadata } from '@inlay/semantic/metadata.ts';
+import type { RelationMetadata } from '@inlay/semantic/policy/metadata.ts';
 import { toCertifiedAnswer } from './certified-answer.ts';
 import { type AnalystMessage, isRecord, latestResultId, parseObject, readToolResult } from './conversation.ts';
 import { lowerTitleOf, queryDescription, queryTitle } from './describe.ts';

@@ -1,6 +1,6 @@
 /** Gives every token of a question its meaning for one relation: a member, a value, a time, a steering word, or none. */
 
-import type { MemberMetadata } from '@inlay/semantic/metadata.ts';
+import type { MemberMetadata } from '@inlay/semantic/policy/metadata.ts';
 import { readCommand, readNumber } from './lexicon.ts';
 import { findMembers, type MemberHit, type MemberIndex } from './member-index.ts';
 import { settleMembers, type Unsettled } from './settle-members.ts';

@@ -1,6 +1,6 @@
 /** Words the rows of a certified query: nothing is known of it but its name and its columns. No number is computed. */
 
-import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/metadata.ts';
+import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/policy/metadata.ts';
 import { type Grain, grains } from './calendar.ts';
 import { isRecord } from './conversation.ts';
 import { lowerTitleOf } from './describe.ts';

@@ -1,6 +1,6 @@
 /** Checks that every steering word of a question has what it steers: what a word would change, were it dropped, is refused. */
 
-import type { MemberMetadata } from '@inlay/semantic/metadata.ts';
+import type { MemberMetadata } from '@inlay/semantic/policy/metadata.ts';
 import { titleOf } from './describe.ts';
 import { isGeneric, isSuperlative } from './lexicon.ts';
 import { plainText } from './plain-text.ts';

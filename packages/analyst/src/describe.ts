@@ -1,6 +1,6 @@
 /** Says in English what an intent asks, for titles, descriptions and answers. */
 
-import type { MemberMetadata } from '@inlay/semantic/metadata.ts';
+import type { MemberMetadata } from '@inlay/semantic/policy/metadata.ts';
 import { type Intent, isHeldToOne } from './intent.ts';
 import { isGeneric } from './lexicon.ts';
 import { listOf, lowerTitle, plainText } from './plain-text.ts';

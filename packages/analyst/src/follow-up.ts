@@ -1,6 +1,6 @@
 /** Makes an intent of a reading: of a whole question by itself, of a follow-up by changing the question before it. */
 
-import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/metadata.ts';
+import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/policy/metadata.ts';
 import { addDays } from './calendar.ts';
 import { lowerTitleOf, titleOf } from './describe.ts';
 import { type Filter, hasBreakdown, type Intent, isHeldToOne, limitProblems, type Reading } from './intent.ts';

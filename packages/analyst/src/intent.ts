@@ -1,6 +1,6 @@
 /** What a question means, once every word of it has a meaning: the input of SQL, chart and answer. */
 
-import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/metadata.ts';
+import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/policy/metadata.ts';
 import type { Grain } from './calendar.ts';
 import type { TimeRange } from './time-phrases.ts';
 

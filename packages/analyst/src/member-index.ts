@@ -1,6 +1,6 @@
 /** Finds the members of one relation by the words that people use for them. */
 
-import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/metadata.ts';
+import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/policy/metadata.ts';
 import { localName } from './intent.ts';
 import { isFunctionWord, isGeneric, isJoint } from './lexicon.ts';
 import { type Token, wordsOf } from './tokens.ts';

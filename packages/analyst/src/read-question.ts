@@ -1,6 +1,6 @@
 /** Reads the spans of one question into a {@link Reading}: what is measured, by what, when, and what has no meaning. */
 
-import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/metadata.ts';
+import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/policy/metadata.ts';
 import { checkWords } from './check-words.ts';
 import { titleOf } from './describe.ts';
 import { intentLimits, limitProblems, type Reading } from './intent.ts';

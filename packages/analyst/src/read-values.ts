@@ -1,6 +1,6 @@
 /** Decides, for the values in a question, which dimension each belongs to and whether it is asked for or left out. */
 
-import type { MemberMetadata } from '@inlay/semantic/metadata.ts';
+import type { MemberMetadata } from '@inlay/semantic/policy/metadata.ts';
 import { titleOf } from './describe.ts';
 import type { Filter } from './intent.ts';
 import type { Command } from './lexicon.ts';

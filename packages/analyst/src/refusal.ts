@@ -1,6 +1,6 @@
 /** Words a refusal: what was understood, what was not, and what could be asked instead. Nothing is queried then. */
 
-import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/metadata.ts';
+import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/policy/metadata.ts';
 import { titleOf } from './describe.ts';
 import type { Reading } from './intent.ts';
 import { listOf, plainText } from './plain-text.ts';

@@ -1,6 +1,6 @@
 /** Decides between a dimension and a measure for words that name both, once the whole question is known. */
 
-import type { MemberMetadata } from '@inlay/semantic/metadata.ts';
+import type { MemberMetadata } from '@inlay/semantic/policy/metadata.ts';
 import { isSuperlative } from './lexicon.ts';
 import { before, isCommand, isDimensionMarker, type Span } from './span.ts';
 

@@ -1,6 +1,6 @@
 /** The spans of a question, which are its pieces with their meanings, and how a span looks to its neighbours. */
 
-import type { MemberMetadata } from '@inlay/semantic/metadata.ts';
+import type { MemberMetadata } from '@inlay/semantic/policy/metadata.ts';
 import type { Grain } from './calendar.ts';
 import type { Command } from './lexicon.ts';
 import type { TimeRange } from './time-phrases.ts';

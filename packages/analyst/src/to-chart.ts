@@ -1,6 +1,6 @@
 /** Draws an intent as a Vega-Lite v5 spec without data: marks and encodings only, no expressions, transforms or URLs. */
 
-import type { Json } from '@inlay/semantic/subject.ts';
+import type { Json } from '@inlay/semantic/policy/subject.ts';
 import type { Grain } from './calendar.ts';
 import type { Intent } from './intent.ts';
 import { type QueryColumn, queryColumns } from './to-sql.ts';

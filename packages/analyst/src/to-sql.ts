@@ -1,6 +1,6 @@
 /** Writes an intent as semantic SQL (PostgreSQL grammar). Values stand in it as string literals with `'` doubled only. */
 
-import type { MemberMetadata } from '@inlay/semantic/metadata.ts';
+import type { MemberMetadata } from '@inlay/semantic/policy/metadata.ts';
 import { type Filter, type Intent, localName } from './intent.ts';
 import { reservedWords } from './reserved-words.ts';
 

@@ -1,6 +1,6 @@
 /** Understands the last question of a thread: by itself, or as a change of the questions before it, which are replayed. */
 
-import type { RelationMetadata } from '@inlay/semantic/metadata.ts';
+import type { RelationMetadata } from '@inlay/semantic/policy/metadata.ts';
 import type { AnalystContext } from './analyst.ts';
 import { annotate, readText, type Vocabulary } from './annotate.ts';
 import { type AnalystMessage, readToolResult } from './conversation.ts';

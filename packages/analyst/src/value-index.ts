@@ -1,6 +1,6 @@
 /** Finds values of dimensions in a question, word by word. */
 
-import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/metadata.ts';
+import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/policy/metadata.ts';
 import type { ValueMatch } from './analyst.ts';
 import { isJoint } from './lexicon.ts';
 import { type Token, tokenise } from './tokens.ts';

@@ -2,7 +2,7 @@
 
 import { type AnalystContext, type AnalystTurn, nextTurn, type ValueMatch } from '@inlay/analyst/analyst.ts';
 import type { AnalystMessage } from '@inlay/analyst/conversation.ts';
-import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/metadata.ts';
+import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/policy/metadata.ts';
 
 /** A measure, a sum unless `more` says otherwise. */
 export function measure(

@@ -1,7 +1,7 @@
 /** Questions that are easily answered with the figure of another question. Each is read as meant, or asked back. */
 
 import type { AnalystContext } from '@inlay/analyst/analyst.ts';
-import type { RelationMetadata } from '@inlay/semantic/metadata.ts';
+import type { RelationMetadata } from '@inlay/semantic/policy/metadata.ts';
 import { describe, expect, it } from 'vitest';
 import {
   answerTo,

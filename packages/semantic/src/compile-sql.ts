@@ -1,11 +1,12 @@
 /** The whole way: semantic SQL, a data model and a subject in; SQL of the warehouse with the policies in it out. */
-import { type CompiledQuery, compileQuery } from './compile-query.ts';
-import type { DataModel } from './data-model.ts';
+
 import type { Dialect } from './dialects/dialect.ts';
-import { parseSql } from './parse-sql.ts';
-import { resolveQuery } from './resolve-query.ts';
-import type { SqlLimits } from './sql-size.ts';
-import type { Subject } from './subject.ts';
+import type { DataModel } from './model/data-model.ts';
+import { type CompiledQuery, compileQuery } from './plan/compile-query.ts';
+import type { Subject } from './policy/subject.ts';
+import { resolveQuery } from './query/resolve-query.ts';
+import { parseSql } from './sql/parse-sql.ts';
+import type { SqlLimits } from './sql/sql-size.ts';
 
 /**
  * Compiles one SELECT as this subject may ask it. Without `limits` the largest hold.

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { rowFilter } from '../src/access-policy.ts';
 import { compileSql } from '../src/compile-sql.ts';
 import { duckdb } from '../src/dialects/duckdb.ts';
-import type { Subject } from '../src/subject.ts';
-import { visibleMetadata } from '../src/visible-metadata.ts';
+import { rowFilter } from '../src/policy/access-policy.ts';
+import type { Subject } from '../src/policy/subject.ts';
+import { visibleMetadata } from '../src/policy/visible-metadata.ts';
 import { load, merchant, openShop, platform, shopYaml } from './shop.ts';
 
 const cube = (policy: string, isPublic = true) =>

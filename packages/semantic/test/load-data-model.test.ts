@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { loadDataModel } from '../src/load-data-model.ts';
+import { loadDataModel } from '../src/model/load-data-model.ts';
 import { shopYaml } from './shop.ts';
 
 const issuesOf = (text: string) => {

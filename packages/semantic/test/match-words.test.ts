@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { matchWords } from '../src/match-words.ts';
-import type { MemberMetadata, RelationMetadata } from '../src/metadata.ts';
-import { searchRelations } from '../src/search-relations.ts';
-import { stem, wordsOf } from '../src/words.ts';
+import type { MemberMetadata, RelationMetadata } from '../src/policy/metadata.ts';
+import { matchWords } from '../src/search/match-words.ts';
+import { searchRelations } from '../src/search/search-relations.ts';
+import { stem, wordsOf } from '../src/search/words.ts';
 
 const member = (
   name: string,

@@ -6,8 +6,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { compileSql } from '../src/compile-sql.ts';
 import { duckdb } from '../src/dialects/duckdb.ts';
+import type { Subject } from '../src/policy/subject.ts';
 import { SemanticError } from '../src/semantic-error.ts';
-import type { Subject } from '../src/subject.ts';
 import { load, merchant, openShop, platform, shopYaml } from './shop.ts';
 
 const tables = ['orders', 'items', 'products', 'refunds', 'customers'] as const;

@@ -4,7 +4,7 @@
  * `id` and (`a`, `b`) both unique, `j` what others point to, `f_<cube>` what points to others, `g` text, `n` whole number,
  * `v` decimal with two places, `t` time, `owner` whose row it is.
  */
-import type { Relationship } from '../src/data-model.ts';
+import type { Relationship } from '../src/model/data-model.ts';
 
 /** What a cell holds. */
 export type Value = string | number | null;

@@ -1,10 +1,10 @@
 /** A small shop for tests: its data model, its data in DuckDB, and a way to ask it something as somebody. */
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { compileSql } from '../src/compile-sql.ts';
-import type { DataModel } from '../src/data-model.ts';
 import { duckdb } from '../src/dialects/duckdb.ts';
-import { loadDataModel } from '../src/load-data-model.ts';
-import type { Subject } from '../src/subject.ts';
+import type { DataModel } from '../src/model/data-model.ts';
+import { loadDataModel } from '../src/model/load-data-model.ts';
+import type { Subject } from '../src/policy/subject.ts';
 
 const policy = (member: string, more = '') => `
     access_policy:

@@ -103,13 +103,13 @@ describe('the rule notices', () => {
     [
       'a package that is not open',
       'packages/contract/src/x.ts',
-      "import type { a } from '@inlay/semantic/subject.ts';",
+      "import type { a } from '@inlay/semantic/policy/subject.ts';",
       1,
     ],
     [
       'a value where only types are open',
       'packages/analyst/src/x.ts',
-      "import { a } from '@inlay/semantic/subject.ts';",
+      "import { a } from '@inlay/semantic/policy/subject.ts';",
       1,
     ],
     ['a re-export', 'packages/server/src/store/x.ts', "export { a } from '../http/app.ts';", 1],

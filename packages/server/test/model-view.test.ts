@@ -1,4 +1,4 @@
-import { createWordMatcher } from '@inlay/semantic/match-words.ts';
+import { createWordMatcher } from '@inlay/semantic/search/match-words.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ConversationMessage } from '../src/agent/language-models/language-model.ts';

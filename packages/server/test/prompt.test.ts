@@ -1,6 +1,6 @@
 /** The system prompt: the same for the same parts, and with nothing in its frames that could leave them. */
 import type { AnalystContext } from '@inlay/analyst/analyst.ts';
-import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/metadata.ts';
+import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/policy/metadata.ts';
 import { describe, expect, test } from 'vitest';
 import type { CertifiedQuery, Rule } from '../src/agent/configuration/agent-configuration.ts';
 import { type PromptParts, writePrompt } from '../src/agent/prompt.ts';

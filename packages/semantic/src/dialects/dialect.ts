@@ -1,5 +1,5 @@
 /** What the compiler asks of a warehouse's SQL. */
-import type { Granularity } from '../semantic-query.ts';
+import type { Granularity } from '../query/semantic-query.ts';
 
 /** The types that bound values are given. */
 export type ParameterType = 'string' | 'integer' | 'double' | 'boolean' | 'time';

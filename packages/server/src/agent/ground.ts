@@ -1,7 +1,7 @@
 /** What a language model is told of the data before it speaks: what this user may see, and nothing else. */
 import type { AnalystContext } from '@inlay/analyst/analyst.ts';
+import { visibleMetadata } from '@inlay/semantic/policy/visible-metadata.ts';
 import { SemanticError } from '@inlay/semantic/semantic-error.ts';
-import { visibleMetadata } from '@inlay/semantic/visible-metadata.ts';
 import { findValues } from '../query/find-values.ts';
 import { type Door, openDoor, type QueryDependencies } from '../query/run-query.ts';
 import type { Grounding, GroundQuestion } from './agent-dependencies.ts';

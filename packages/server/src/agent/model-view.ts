@@ -4,7 +4,7 @@
  */
 import type { Cell } from '@inlay/contract/chat.ts';
 import { errorCodes, isErrorCode } from '@inlay/contract/error.ts';
-import type { WordMatches } from '@inlay/semantic/match-words.ts';
+import type { WordMatches } from '@inlay/semantic/search/match-words.ts';
 import type { ConversationMessage } from './language-models/language-model.ts';
 import { placeholderOf } from './placeholders.ts';
 import {

@@ -1,6 +1,7 @@
 /** What a language model over the network is sent: text only, made ready for it and cut to what it takes. Pure. */
-import { createWordMatcher } from '@inlay/semantic/match-words.ts';
-import type { RelationMetadata } from '@inlay/semantic/metadata.ts';
+
+import type { RelationMetadata } from '@inlay/semantic/policy/metadata.ts';
+import { createWordMatcher } from '@inlay/semantic/search/match-words.ts';
 import type { AgentDependencies, FinishedCall } from './agent-dependencies.ts';
 import { cutConversation, estimateFrame } from './cut-conversation.ts';
 import type { ConversationMessage, NetworkModel, ToolDescription } from './language-models/language-model.ts';

@@ -3,7 +3,7 @@
  * tools are used. Pure. All that is data (titles, descriptions, values) stands in a frame that no text can leave.
  */
 import type { AnalystContext } from '@inlay/analyst/analyst.ts';
-import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/metadata.ts';
+import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/policy/metadata.ts';
 import type { CertifiedQuery, Rule } from './configuration/agent-configuration.ts';
 
 /** What the prompt is made of. All of it is what the asking user may see. */

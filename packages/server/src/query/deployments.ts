@@ -1,5 +1,5 @@
 /** Deployments ready to answer: data model loaded, warehouse open. Opened when first asked for, then kept. */
-import type { DataModel } from '@inlay/semantic/data-model.ts';
+import type { DataModel } from '@inlay/semantic/model/data-model.ts';
 import type { Kysely, Selectable } from 'kysely';
 import { InlayError } from '../errors.ts';
 import type { Log } from '../log.ts';

@@ -4,8 +4,8 @@
  * a dimension with many values is asked for the words of the question.
  */
 import type { ValueMatch } from '@inlay/analyst/analyst.ts';
+import { visibleMetadata } from '@inlay/semantic/policy/visible-metadata.ts';
 import { SemanticError } from '@inlay/semantic/semantic-error.ts';
-import { visibleMetadata } from '@inlay/semantic/visible-metadata.ts';
 import type { Door } from './run-query.ts';
 
 /** Words in the longest value that is looked for. */

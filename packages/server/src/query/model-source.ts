@@ -3,8 +3,8 @@
  * repository and then have branches (docs/decisions/0014-branches.md).
  */
 import { relative, sep } from 'node:path';
-import type { DataModel } from '@inlay/semantic/data-model.ts';
-import { loadDataModel } from '@inlay/semantic/load-data-model.ts';
+import type { DataModel } from '@inlay/semantic/model/data-model.ts';
+import { loadDataModel } from '@inlay/semantic/model/load-data-model.ts';
 import { InlayError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { createSemaphore } from '../semaphore.ts';

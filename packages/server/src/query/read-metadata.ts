@@ -1,7 +1,7 @@
 /** What of a data model a user may see: all of it, or what matches a search. */
-import type { RelationMetadata } from '@inlay/semantic/metadata.ts';
-import { searchRelations } from '@inlay/semantic/search-relations.ts';
-import { visibleMetadata } from '@inlay/semantic/visible-metadata.ts';
+import type { RelationMetadata } from '@inlay/semantic/policy/metadata.ts';
+import { visibleMetadata } from '@inlay/semantic/policy/visible-metadata.ts';
+import { searchRelations } from '@inlay/semantic/search/search-relations.ts';
 import { openDoor, type QueryDependencies, type QueryScope } from './run-query.ts';
 
 /**

@@ -1,9 +1,10 @@
 /** The one door to data. Nothing else in the server may call a warehouse; a test holds every import to that. */
-import type { CompiledQuery } from '@inlay/semantic/compile-query.ts';
+
 import { compileSql } from '@inlay/semantic/compile-sql.ts';
 import { duckdb } from '@inlay/semantic/dialects/duckdb.ts';
-import type { SqlLimits } from '@inlay/semantic/sql-size.ts';
-import type { Subject } from '@inlay/semantic/subject.ts';
+import type { CompiledQuery } from '@inlay/semantic/plan/compile-query.ts';
+import type { Subject } from '@inlay/semantic/policy/subject.ts';
+import type { SqlLimits } from '@inlay/semantic/sql/sql-size.ts';
 import type { Kysely } from 'kysely';
 import { InlayError } from '../errors.ts';
 import type { Schema } from '../store/schema.ts';

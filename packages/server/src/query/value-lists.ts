@@ -2,7 +2,7 @@
  * The values of dimensions, kept for a while. A list is kept under the compiled query with all its bound values, policies
  * and their values included, so two users share one exactly where the warehouse would be asked the same.
  */
-import type { CompiledQuery } from '@inlay/semantic/compile-query.ts';
+import type { CompiledQuery } from '@inlay/semantic/plan/compile-query.ts';
 
 /** How long a list is kept: a value that is new in the warehouse is not found for as long. */
 const keptMs = 300_000;

@@ -1,6 +1,6 @@
 /** What the asking user is and holds at this moment, as access policies see it. Read from the store for every query. */
 import type { AttributeType, AttributeValue } from '@inlay/contract/user.ts';
-import type { Subject } from '@inlay/semantic/subject.ts';
+import type { Subject } from '@inlay/semantic/policy/subject.ts';
 import { type Kysely, sql } from 'kysely';
 import { InlayError } from '../errors.ts';
 import type { Schema } from '../store/schema.ts';

@@ -1,6 +1,7 @@
 /** Which certified query a question asks for, and whether a query that ran is one. Pure. */
-import { parseSql } from '@inlay/semantic/parse-sql.ts';
-import { stem, wordsOf } from '@inlay/semantic/words.ts';
+
+import { stem, wordsOf } from '@inlay/semantic/search/words.ts';
+import { parseSql } from '@inlay/semantic/sql/parse-sql.ts';
 import type { CertifiedQuery } from './agent-configuration.ts';
 
 /**

@@ -1,5 +1,5 @@
 /** The tool `<brand>Meta`: searches what of the data model the user may see (service.md 2.7, chat-stream.md). */
-import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/metadata.ts';
+import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/policy/metadata.ts';
 import { z } from 'zod';
 import { searchMetadata } from '../../query/read-metadata.ts';
 import type { QueryDependencies } from '../../query/run-query.ts';

@@ -1,6 +1,7 @@
 /** What one user may see of a data model, for people, agents and search. */
+
+import type { DataModel } from '../model/data-model.ts';
 import { visibleMembers } from './access-policy.ts';
-import type { DataModel } from './data-model.ts';
 import type { RelationMetadata } from './metadata.ts';
 import type { Subject } from './subject.ts';
 

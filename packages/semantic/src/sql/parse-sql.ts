@@ -3,9 +3,9 @@
  * allow-list of node kinds and of the fields of each node, so that a construct nobody thought of is refused, not ignored.
  */
 import { loadModule, type Node, parseSync, type SelectStmt, type SortBy } from 'libpg-query';
+import type { SelectItem, SemanticQuery, SortItem } from '../query/semantic-query.ts';
+import { SemanticError } from '../semantic-error.ts';
 import { asNode, identifier, only, parseExpression, refuse } from './parse-expression.ts';
-import { SemanticError } from './semantic-error.ts';
-import type { SelectItem, SemanticQuery, SortItem } from './semantic-query.ts';
 import { columnsMax, guardSqlSize, guardTreeDepth, type SqlLimits } from './sql-size.ts';
 
 // The grammar is a WebAssembly module; it takes some milliseconds to load, once per process.

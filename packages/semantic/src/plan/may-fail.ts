@@ -1,5 +1,5 @@
 /** Which conditions of a query can fail on a value, as an overflow does, and would so tell of rows that nobody may see. */
-import { contains, partsOf, type ResolvedExpression } from './resolved-expression.ts';
+import { contains, partsOf, type ResolvedExpression } from '../query/resolved-expression.ts';
 
 /**
  * Whether a warehouse could fail to compute this for some row. An engine moves conditions about and may try one on rows

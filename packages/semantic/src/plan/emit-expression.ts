@@ -1,10 +1,11 @@
 /** Expressions and SQL fragments of the model → SQL text of a dialect. Values are bound, never written into the text. */
-import type { BoundValue } from './access-policy.ts';
-import type { Dimension, MemberType, SqlTemplate } from './data-model.ts';
-import type { Dialect, ParameterType } from './dialects/dialect.ts';
+
+import type { Dialect, ParameterType } from '../dialects/dialect.ts';
+import type { Dimension, MemberType, SqlTemplate } from '../model/data-model.ts';
+import type { BoundValue } from '../policy/access-policy.ts';
+import type { ResolvedExpression } from '../query/resolved-expression.ts';
+import { SemanticError } from '../semantic-error.ts';
 import type { JoinTree, NodePath } from './join-tree.ts';
-import type { ResolvedExpression } from './resolved-expression.ts';
-import { SemanticError } from './semantic-error.ts';
 
 /** A bound value of a compiled query. Integers are bigints, times are texts. */
 export type Parameter = string | number | bigint | boolean;

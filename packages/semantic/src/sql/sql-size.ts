@@ -1,6 +1,6 @@
 /** Refuses SQL that is too large before the grammar sees it. */
 import { scanSync } from 'libpg-query';
-import { SemanticError } from './semantic-error.ts';
+import { SemanticError } from '../semantic-error.ts';
 
 /** What a text may have at most. Above {@link largestSql} the grammar is not safe. */
 export interface SqlLimits {

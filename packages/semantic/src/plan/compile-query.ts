@@ -6,18 +6,19 @@
  * reach a filtered row. Where a join would repeat the rows of a measure's cube, the measure is computed from the distinct
  * (keys, primary key) of that cube, in an inner query of its own; the inner queries have the same keys and are joined.
  */
-import type { DataModel, Measure } from './data-model.ts';
-import type { Dialect } from './dialects/dialect.ts';
+
+import type { Dialect } from '../dialects/dialect.ts';
+import type { DataModel, Measure } from '../model/data-model.ts';
+import type { Subject } from '../policy/subject.ts';
+import type { ResolvedQuery } from '../query/resolve-query.ts';
+import { type ExpressionNumbers, numberExpressions, type ResolvedExpression } from '../query/resolved-expression.ts';
+import { SemanticError } from '../semantic-error.ts';
 import { createBinder, type EmitScope, emitDimension, emitExpression, type Parameter } from './emit-expression.ts';
 import { emitFrom, type RowSource } from './emit-from.ts';
 import { emitViewFilter } from './emit-leaves.ts';
 import { type JoinTree, joinTree, type NodePath, pathOf } from './join-tree.ts';
 import { mayFail } from './may-fail.ts';
 import { emitBlock, measureId, neededMeasures, planBlocks, referToMeasure } from './plan-blocks.ts';
-import type { ResolvedQuery } from './resolve-query.ts';
-import { type ExpressionNumbers, numberExpressions, type ResolvedExpression } from './resolved-expression.ts';
-import { SemanticError } from './semantic-error.ts';
-import type { Subject } from './subject.ts';
 
 /** A compiled query: SQL with numbered parameters, and the names of its columns. */
 export interface CompiledQuery {

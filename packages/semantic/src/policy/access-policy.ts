@@ -14,8 +14,8 @@ import {
   policyOperators,
   type Relation,
   type RelationMember,
-} from './data-model.ts';
-import { parseTime } from './parse-time.ts';
+} from '../model/data-model.ts';
+import { parseTime } from '../parse-time.ts';
 import type { Json, Subject } from './subject.ts';
 
 /** A value ready to be bound, of the type of the member that it is compared with. Times are ISO 8601 texts. */

@@ -1,11 +1,12 @@
 /** Row filters in SQL: a cube's own in the leaf that stands for the cube, a view's on the joined row. */
-import { type RowFilter, rowFilter } from './access-policy.ts';
-import type { CubeMember, MemberType } from './data-model.ts';
+
+import type { CubeMember, MemberType } from '../model/data-model.ts';
+import { type RowFilter, rowFilter } from '../policy/access-policy.ts';
+import type { Subject } from '../policy/subject.ts';
+import type { ResolvedQuery } from '../query/resolve-query.ts';
+import { SemanticError } from '../semantic-error.ts';
 import { type Binder, type EmitScope, emitDimension } from './emit-expression.ts';
 import { type NodePath, pathOf } from './join-tree.ts';
-import type { ResolvedQuery } from './resolve-query.ts';
-import { SemanticError } from './semantic-error.ts';
-import type { Subject } from './subject.ts';
 
 /**
  * The leaf of a node: its table, or its table with the row filter that the cube's policy gives this subject.

@@ -1,6 +1,5 @@
 /** PostgreSQL's expression nodes → expressions of ours, by an allow-list of nodes, fields, operators and functions. */
 import type { A_Const, A_Expr, FuncCall, Node } from 'libpg-query';
-import { SemanticError } from './semantic-error.ts';
 import {
   type AggregateFunction,
   type ArithmeticOperator,
@@ -11,7 +10,8 @@ import {
   type NamedExpression,
   type ScalarFunction,
   scalarFunctions,
-} from './semantic-query.ts';
+} from '../query/semantic-query.ts';
+import { SemanticError } from '../semantic-error.ts';
 
 /** Refuses a construct by its name. @throws SemanticError SQL_NOT_SUPPORTED */
 export function refuse(construct: string, location: number, hint = ''): never {

@@ -2,15 +2,16 @@
  * A parsed query + the data model as one subject sees it → a resolved query: every name a member, every type checked.
  * A member that the subject may not see is told exactly as one that does not exist.
  */
-import { visibleMembers } from './access-policy.ts';
+
+import { asWritten, closestNames } from '../closest-names.ts';
+import type { DataModel, Relation, RelationMember } from '../model/data-model.ts';
+import { visibleMembers } from '../policy/access-policy.ts';
+import type { Subject } from '../policy/subject.ts';
+import { stemsOf } from '../search/words.ts';
+import { SemanticError } from '../semantic-error.ts';
 import { checkExpression, requireBoolean } from './check-expression.ts';
-import { asWritten, closestNames } from './closest-names.ts';
-import type { DataModel, Relation, RelationMember } from './data-model.ts';
 import { contains, numberExpressions, partsOf, type ResolvedExpression } from './resolved-expression.ts';
-import { SemanticError } from './semantic-error.ts';
 import type { AggregateFunction, NamedExpression, SemanticQuery } from './semantic-query.ts';
-import type { Subject } from './subject.ts';
-import { stemsOf } from './words.ts';
 
 /** A query over one relation, of which every name is a member that the asking user may see. */
 export interface ResolvedQuery {

@@ -1,10 +1,10 @@
 /** The joined rows that an inner query reads: leaves with their row filters, joins, the view's filter, the condition. */
-import type { Dialect } from './dialects/dialect.ts';
+import type { Dialect } from '../dialects/dialect.ts';
+import type { Subject } from '../policy/subject.ts';
+import { SemanticError } from '../semantic-error.ts';
 import { type EmitScope, emitTemplate } from './emit-expression.ts';
 import { emitLeaf } from './emit-leaves.ts';
 import type { JoinTree, NodePath } from './join-tree.ts';
-import { SemanticError } from './semantic-error.ts';
-import type { Subject } from './subject.ts';
 
 /** What is the same for all inner queries of a query. */
 export interface RowSource {

@@ -1,6 +1,6 @@
 /** Full-text search over metadata. What is searched is what the subject may see, so nothing hidden shapes the result. */
 import MiniSearch from 'minisearch';
-import type { RelationMetadata } from './metadata.ts';
+import type { RelationMetadata } from '../policy/metadata.ts';
 import { stem, wordsOf } from './words.ts';
 
 /** Relations in a search result. */

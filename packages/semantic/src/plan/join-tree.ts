@@ -2,8 +2,8 @@
  * The cubes that a query needs, as a tree that hangs from the relation's root by declared joins. A node is named by its
  * path of cube names, so that one cube reached by two paths is two nodes.
  */
-import type { Cube, DataModel, Join, Relation } from './data-model.ts';
-import { SemanticError } from './semantic-error.ts';
+import type { Cube, DataModel, Join, Relation } from '../model/data-model.ts';
+import { SemanticError } from '../semantic-error.ts';
 
 /** A node's path: cube names from the root, joined by dots. */
 export type NodePath = string;

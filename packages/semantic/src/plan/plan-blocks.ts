@@ -2,12 +2,12 @@
  * The inner queries of a grouped query: which measures are computed together, from which joined rows, and whether those
  * rows have to be made distinct first because a join repeats them.
  */
-import type { AggregateMeasure, Measure } from './data-model.ts';
+import type { AggregateMeasure, Measure } from '../model/data-model.ts';
+import type { ResolvedQuery } from '../query/resolve-query.ts';
+import { partsOf, type ResolvedExpression } from '../query/resolved-expression.ts';
+import { SemanticError } from '../semantic-error.ts';
 import { type EmitScope, emitTemplate } from './emit-expression.ts';
 import { type JoinTree, type NodePath, pathOf } from './join-tree.ts';
-import type { ResolvedQuery } from './resolve-query.ts';
-import { partsOf, type ResolvedExpression } from './resolved-expression.ts';
-import { SemanticError } from './semantic-error.ts';
 
 /** An aggregate that a query needs. */
 export interface NeededMeasure {

@@ -1,8 +1,8 @@
 /** Types of expressions: every comparison and function fits, so that no cast is left for a warehouse to guess at. */
-import type { MemberType } from './data-model.ts';
-import { parseTime } from './parse-time.ts';
+import type { MemberType } from '../model/data-model.ts';
+import { parseTime } from '../parse-time.ts';
+import { SemanticError } from '../semantic-error.ts';
 import type { ResolvedExpression } from './resolved-expression.ts';
-import { SemanticError } from './semantic-error.ts';
 
 type ExpressionType = MemberType | 'null';
 

@@ -1,5 +1,5 @@
 /** Expressions whose names are resolved to members, and what can be asked of them. */
-import type { RelationMember } from './data-model.ts';
+import type { RelationMember } from '../model/data-model.ts';
 import type { Expression, Location } from './semantic-query.ts';
 
 /** What stands for names once they are resolved. A `time` literal is a text that was compared with a time. */
