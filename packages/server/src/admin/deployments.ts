@@ -17,7 +17,7 @@ interface Row {
   readonly agent_count: number;
 }
 
-const columns = sql`d.id, d.name, d.warehouse->>'type' as warehouse_type,
+const columns = sql`d.id, d.name, coalesce(d.warehouse->>'type', 'connection') as warehouse_type,
   (select count(*)::int from agents where deployment_id = d.id) as agent_count`;
 
 const toReply = ({ id, name, warehouse_type, agent_count }: Row): DeploymentReply => ({

@@ -15,7 +15,9 @@ import { z } from 'zod';
 import { ConfigError } from '../config.ts';
 import { reasonOf } from '../errors.ts';
 import { isInBareRepository } from '../query/model-source.ts';
+import type { WarehouseSettings } from '../store/schema.ts';
 import { problemOfDefault } from '../users/default-value.ts';
+import { connectionNameSchema } from '../warehouse/connections-file.ts';
 
 const fileBytesMax = 1_048_576;
 const itemsMax = 500;
@@ -26,6 +28,20 @@ const pathSchema = z
   .max(4096)
   .refine((path) => !path.includes('\0'), 'must not contain NUL');
 const list = <T extends z.ZodType>(item: T) => z.array(item).max(itemsMax).default([]);
+
+/** Files of DuckDB, or a connection that the operator's file names. */
+const warehouseShape = z
+  .strictObject({
+    type: z.literal('duckdb').optional(),
+    folder: pathSchema.optional(),
+    connection: connectionNameSchema.optional(),
+  })
+  .transform(({ type, folder, connection }, context): WarehouseSettings => {
+    if (connection !== undefined && type === undefined && folder === undefined) return { connection };
+    if (connection === undefined && type !== undefined && folder !== undefined) return { type, folder };
+    context.addIssue({ code: 'custom', message: 'must be { type: duckdb, folder: … } or { connection: … }' });
+    return z.NEVER;
+  });
 
 /** The shape of a file, in which names, texts and values have the limits of `user`. */
 function installationShape(user: UserShapes) {
@@ -53,7 +69,7 @@ function installationShape(user: UserShapes) {
         name,
         model: pathSchema,
         agents: pathSchema.optional(),
-        warehouse: z.strictObject({ type: z.literal('duckdb'), folder: pathSchema }),
+        warehouse: warehouseShape,
       }),
     ),
     agents: list(z.strictObject({ id: jsonIdSchema, deployment: jsonIdSchema, name })),
@@ -73,11 +89,16 @@ type Problem = { readonly place: Place; readonly message: string };
  * Reads and checks an installation file. Relative paths count from the file; `${dataDir}` at the beginning of a warehouse
  * folder stands for the data folder.
  * @param options.user the shapes under the limits of the process.
+ * @param options.connections the names in the operator's file of warehouses; left out: there are none
  * @throws ConfigError with one line per problem: file, line, column, path and what is wrong.
  */
 export async function readInstallation(
   file: string,
-  { dataFolder, user }: { readonly dataFolder: string; readonly user: UserShapes },
+  {
+    dataFolder,
+    user,
+    connections = new Set(),
+  }: { readonly dataFolder: string; readonly user: UserShapes; readonly connections?: ReadonlySet<string> },
 ): Promise<Installation> {
   const text = await readText(file);
   const lines = new LineCounter();
@@ -109,8 +130,16 @@ export async function readInstallation(
         if (path === undefined || (await isSourceFolder(path))) continue;
         problems.push({ place: [...place, key], message: `no such folder: ${path}` });
       }
-      const warehouseFolder = deployment.warehouse.folder.replace(/^\$\{dataDir\}(?=$|[/\\])/, () => dataFolder);
-      if (warehouseFolder.includes('${')) {
+      const { warehouse } = deployment;
+      if ('connection' in warehouse && !connections.has(warehouse.connection)) {
+        problems.push({
+          place: [...place, 'warehouse', 'connection'],
+          message: `INLAY_WAREHOUSES names no connection ${JSON.stringify(warehouse.connection)}`,
+        });
+      }
+      const dataPath =
+        'connection' in warehouse ? '' : warehouse.folder.replace(/^\$\{dataDir\}(?=$|[/\\])/, () => dataFolder);
+      if (dataPath.includes('${')) {
         problems.push({
           place: [...place, 'warehouse', 'folder'],
           // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text of the file that is meant
@@ -121,7 +150,7 @@ export async function readInstallation(
         ...deployment,
         model,
         ...(agents === undefined ? {} : { agents }),
-        warehouse: { type: 'duckdb', folder: resolve(folder, warehouseFolder) },
+        warehouse: 'connection' in warehouse ? warehouse : { type: 'duckdb', folder: resolve(folder, dataPath) },
       });
     }
     accounts.push({ ...account, deployments });

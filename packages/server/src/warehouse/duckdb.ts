@@ -1,80 +1,63 @@
 /**
- * DuckDB over a folder of Parquet files, each a table named as the file. Locked down: no file, network or extension can
- * be reached but those files, no setting can be changed, and only a single SELECT is ever run.
+ * DuckDB over a folder of files or over a database of its own, locked down (duckdb-files.ts); only a single SELECT is ever run.
  */
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { type DuckDBConnection, DuckDBInstance, type DuckDBPreparedStatement, StatementType } from '@duckdb/node-api';
-import type { Cell } from '@inlay/contract/chat.ts';
-import { InlayError } from '../errors.ts';
-import { createSemaphore } from '../semaphore.ts';
+import {
+  type DuckDBConnection,
+  type DuckDBPreparedStatement,
+  type DuckDBResult,
+  ResultReturnType,
+  StatementType,
+} from '@duckdb/node-api';
+import { createSemaphore, type Semaphore } from '../semaphore.ts';
+import { createWarehouse } from './create-warehouse.ts';
 import { toDuckDbFailure } from './duckdb-failure.ts';
-import { columnReader } from './duckdb-values.ts';
-import type { Parameter, Warehouse, WarehouseQuery, WarehouseResult } from './warehouse.ts';
+import { type DuckDbSettings, openLockedDuckDb } from './duckdb-files.ts';
+import { columnReader, readRows } from './duckdb-values.ts';
+import type { Engine, EngineRun } from './engine.ts';
+import { queryFailed } from './failures.ts';
+import type { Parameter, Warehouse, WarehouseQuery } from './warehouse.ts';
 
+/** Queries and streams that may be open; a stream whose reader is slow holds nothing but its connection and its buffer. */
+const connectionsMax = 8;
 /**
- * Queries that run at once; more wait their turn. Each uses all of DuckDB's threads, so a few are enough; and each holds
- * one of the four threads that Node has for files, of which one has to stay free.
+ * Queries that are in the engine at once; more wait their turn. Each uses all of DuckDB's threads, so a few are enough; and
+ * each holds one of the four threads that Node has for files, of which one has to stay free.
  */
-const connectionsMax = 3;
+const turnsMax = 3;
 /** How often a query that was told to stop is told again: told before it has begun, it would not hear. */
 const interruptEveryMs = 10;
 
-/**
- * Opens the Parquet files of a folder.
- * @throws InlayError NOT_READY when the folder cannot be read or holds no Parquet file
- */
-export async function openDuckDb(settings: { readonly folder: string; readonly threads: number }): Promise<Warehouse> {
-  const files = await readdir(settings.folder).catch((cause: unknown) => {
-    throw new InlayError('NOT_READY', 'The data folder of a deployment cannot be read.', { cause });
-  });
-  const tables = files.filter((file) => file.endsWith('.parquet')).sort();
-  if (tables.length === 0) throw new InlayError('NOT_READY', 'The data folder of a deployment holds no Parquet file.');
-  const instance = await DuckDBInstance.create(':memory:', {
-    threads: String(settings.threads),
-    autoinstall_known_extensions: 'false',
-    autoload_known_extensions: 'false',
-    allow_community_extensions: 'false',
-  });
-  try {
-    await lockDown(instance, settings.folder, tables);
-  } catch (cause) {
-    instance.closeSync();
-    throw new InlayError('NOT_READY', 'A Parquet file of a deployment cannot be read.', { cause });
-  }
-
-  const paths = tables.map((file) => join(settings.folder, file));
-  /** The engine's own words may be values of rows: they are for nobody, and so not for the log. */
-  const toFailure = (error: unknown, sql: string): InlayError => {
-    const cause = toDuckDbFailure(error, { sql, paths });
-    return new InlayError('QUERY_FAILED', 'The warehouse could not run the query.', { cause });
-  };
+/** @throws InlayError NOT_READY when the files cannot be read, or there are none */
+export async function openDuckDb(settings: DuckDbSettings, pauseMs?: number): Promise<Warehouse> {
+  const { instance, paths } = await openLockedDuckDb(settings);
   const idle: DuckDBConnection[] = [];
-  const places = createSemaphore(connectionsMax);
+  const turns = createSemaphore(turnsMax);
   let pinging: Promise<void> | null = null;
-
-  return {
-    async query(query, { signal, timeoutMs }) {
-      const timeout = AbortSignal.timeout(timeoutMs);
-      const stop = AbortSignal.any([signal, timeout]);
+  const pingOnce = async (): Promise<void> => {
+    const connection = await instance.connect();
+    try {
+      await connection.run('SELECT 1');
+    } finally {
+      connection.closeSync();
+    }
+  };
+  const engine: Engine = {
+    dialect: 'duckdb',
+    queriesMax: connectionsMax,
+    async run(query, { stop }) {
+      const connection = idle.pop() ?? (await instance.connect());
+      const giveBack = () => void idle.push(connection);
       try {
-        using _place = await places.enter(stop);
-        const connection = idle.pop() ?? (await instance.connect());
-        try {
-          const result = await runSelect(connection, query, stop);
-          return { ...result, rows: () => failingAs(result.rows(), (error) => toFailure(error, query.sql)) };
-        } finally {
-          idle.push(connection);
-        }
+        return await beginRun({ connection, turns, giveBack }, query, stop);
       } catch (error) {
-        signal.throwIfAborted();
-        if (timeout.aborted) throw new InlayError('QUERY_TIMEOUT', `The query took longer than ${timeoutMs / 1000} s.`);
-        throw toFailure(error, query.sql);
+        giveBack();
+        throw error;
       }
     },
+    toFailure: (error, { sql }) => queryFailed(toDuckDbFailure(error, { sql, paths })),
     async ping() {
       // Not in the queue: a warehouse that is busy is not one that does not answer. All who ask at once share one answer.
-      pinging ??= ping(instance).finally(() => {
+      pinging ??= pingOnce().finally(() => {
         pinging = null;
       });
       await pinging;
@@ -84,87 +67,86 @@ export async function openDuckDb(settings: { readonly folder: string; readonly t
       instance.closeSync();
     },
   };
+  return createWarehouse(engine, pauseMs);
 }
 
-/** The same items; what they fail with is made another error. */
-async function* failingAs<T>(items: AsyncIterable<T>, toError: (error: unknown) => Error): AsyncGenerator<T> {
-  try {
-    yield* items;
-  } catch (error) {
-    throw toError(error);
-  }
+interface Scope {
+  readonly connection: DuckDBConnection;
+  readonly turns: Semaphore;
+  readonly giveBack: () => void;
 }
 
-async function ping(instance: DuckDBInstance): Promise<void> {
-  const connection = await instance.connect();
-  try {
-    await connection.run('SELECT 1');
-  } finally {
-    connection.closeSync();
-  }
-}
-
-async function lockDown(instance: DuckDBInstance, folder: string, tables: readonly string[]): Promise<void> {
-  const connection = await instance.connect();
-  const text = (value: string) => `'${value.replaceAll("'", "''")}'`;
-  const paths = tables.map((file) => join(folder, file));
-  for (const [index, path] of paths.entries()) {
-    const name = tables[index]?.replace(/\.parquet$/, '').replaceAll('"', '""');
-    await connection.run(`CREATE VIEW "${name}" AS SELECT * FROM read_parquet(${text(path)})`);
-  }
-  await connection.run(`SET GLOBAL TimeZone = 'UTC'`);
-  // Wrong answers otherwise: merging equal subplans lost rows where inner queries read the same joins (DuckDB 1.5.5).
-  await connection.run(`SET GLOBAL disabled_optimizers = 'common_subplan'`);
-  await connection.run(`SET temp_directory = ''`);
-  await connection.run(`SET allowed_paths = [${paths.map(text).join(', ')}]`);
-  await connection.run('SET enable_external_access = false');
-  await connection.run('SET lock_configuration = true');
-  connection.closeSync();
-}
-
-async function runSelect(
-  connection: DuckDBConnection,
-  query: WarehouseQuery,
-  stop: AbortSignal,
-): Promise<WarehouseResult> {
-  stop.throwIfAborted();
-  const statement = await connection.prepare(query.sql);
-  let interrupting: NodeJS.Timeout | undefined;
-  const interrupt = () => {
-    connection.interrupt();
-    interrupting ??= setInterval(() => connection.interrupt(), interruptEveryMs);
+async function beginRun({ connection, turns, giveBack }: Scope, query: WarehouseQuery, stop: AbortSignal) {
+  /** One call of the engine, in turn, interrupted when the query is to stop. */
+  const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
+    using _turn = await turns.enter(stop);
+    return await interrupting(connection, stop, work);
   };
-  stop.addEventListener('abort', interrupt);
+  const statement = await inTurn(() => connection.prepare(query.sql));
   try {
-    // It may have come while the statement was prepared, when nobody listened.
-    stop.throwIfAborted();
-    if (statement.statementType !== StatementType.SELECT) throw new Error('not a SELECT');
+    if (statement.statementType !== StatementType.SELECT) throw queryFailed('not a SELECT');
     for (const [index, value] of query.parameters.entries()) bind(statement, index + 1, value);
-    // Not streamed: this engine's streamed results end silently, as if complete, when the query fails or is interrupted
-    // half-way. A materialised result is whole or an error.
-    const result = await statement.run();
-    stop.throwIfAborted();
+    const result = await inTurn(() => statement.stream());
     const readers = result.columnTypes().map(columnReader);
+    let isOver = false;
     return {
       columns: result.columnNames().map((name, index) => ({ name, column_type: readers[index]?.type ?? 'String' })),
-      rowCount: Number(result.rowCount),
-      async *rows() {
-        for (
-          let chunk = await result.fetchChunk();
-          chunk !== null && chunk.rowCount > 0;
-          chunk = await result.fetchChunk()
-        ) {
-          const columns = readers.map((reader, index) => chunk?.getColumnValues(index).map(reader.read) ?? []);
-          yield Array.from({ length: chunk.rowCount }, (_, row): Cell[] =>
-            columns.map((column) => column[row] ?? null),
-          );
-        }
+      async next() {
+        const chunk = await inTurn(() => result.fetchChunk());
+        stop.throwIfAborted();
+        if (chunk !== null && chunk.rowCount > 0) return readRows(chunk, readers);
+        isOver = true;
+        if (chunk === null || !isWhole(result)) throw new Error('Broken Off Error: ');
+        return null;
       },
-    };
-  } finally {
-    stop.removeEventListener('abort', interrupt);
-    clearInterval(interrupting);
+      async close() {
+        if (!isOver) await endEarly(connection, result);
+        statement.destroySync();
+        giveBack();
+      },
+    } satisfies EngineRun;
+  } catch (error) {
     statement.destroySync();
+    throw error;
+  }
+}
+
+/**
+ * Whether the last chunk was the end of the result. A streamed result ends silently, as if complete, when the query fails or is
+ * interrupted half-way; what it was is lost, but DuckDB documents that the type of a result is INVALID once it has an error.
+ */
+function isWhole(result: DuckDBResult): boolean {
+  return result.returnType === ResultReturnType.QUERY_RESULT;
+}
+
+/** Does the work, and tells the engine to stop it for as long as it goes on once `stop` has aborted. */
+async function interrupting<T>(connection: DuckDBConnection, stop: AbortSignal, work: () => Promise<T>): Promise<T> {
+  stop.throwIfAborted();
+  let telling: NodeJS.Timeout | undefined;
+  const tell = (): void => {
+    connection.interrupt();
+    telling ??= setInterval(() => connection.interrupt(), interruptEveryMs);
+  };
+  stop.addEventListener('abort', tell);
+  try {
+    return await work();
+  } finally {
+    stop.removeEventListener('abort', tell);
+    clearInterval(telling);
+  }
+}
+
+/** Interrupts a result that nobody reads on, and waits for its end: what is still buffered comes first. Never rejects. */
+async function endEarly(connection: DuckDBConnection, result: DuckDBResult): Promise<void> {
+  const telling = setInterval(() => connection.interrupt(), interruptEveryMs);
+  connection.interrupt();
+  try {
+    let chunk = await result.fetchChunk();
+    while (chunk !== null && chunk.rowCount > 0) chunk = await result.fetchChunk();
+  } catch {
+    // It ended, one way or another.
+  } finally {
+    clearInterval(telling);
   }
 }
 

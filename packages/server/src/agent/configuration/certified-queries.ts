@@ -10,14 +10,24 @@ import type { CertifiedQuery } from './agent-configuration.ts';
  * @throws SemanticError when it does not parse
  */
 export function fingerprintOf(sql: string): string {
-  const { relation, ...query } = parseSql(sql);
-  const called = relation.alias ?? relation.name;
-  const text = JSON.stringify(query, (key, value: unknown) => {
+  const statement = parseSql(sql);
+  const { body } = statement;
+  const [table] = body.kind === 'select' ? body.from : [];
+  const text = withoutPlaces(statement, null);
+  // With queries within each other a name may be one of several tables; they are left as they are called.
+  const isOne =
+    body.kind === 'select' && body.from.length === 1 && statement.with.length === 0 && !text.includes('"statement":');
+  if (!isOne || table?.kind !== 'table') return text;
+  const { from: _, ...query } = body;
+  return `${table.name} ${withoutPlaces(query, table.alias ?? table.name)}`;
+}
+
+/** A parsed query as JSON, without where its parts stand; names are not qualified by `called`. */
+const withoutPlaces = (query: object, called: string | null): string =>
+  JSON.stringify(query, (key, value: unknown) => {
     if (key === 'location') return undefined;
     return key === 'qualifier' && value === called ? null : value;
   });
-  return `${relation.name} ${text}`;
-}
 
 /** The same as {@link fingerprintOf}; null for what does not parse. */
 export function fingerprintOrNull(sql: string): string | null {

@@ -1,8 +1,8 @@
 /** The shape of `config.yml`: defaults for all agents, and what differs for some (agent-configuration.md). */
 import { z } from 'zod';
 import type { SourceFile } from '../../query/model-files.ts';
+import { type ConfigurationIssue, readYaml } from '../../yaml-source.ts';
 import { type AgentSettingsEntry, agentKey } from './agent-configuration.ts';
-import { type ConfigurationIssue, readYaml } from './yaml-source.ts';
 
 /** Characters in a name. */
 export const nameCharactersMax = 128;

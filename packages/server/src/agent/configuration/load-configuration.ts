@@ -4,6 +4,7 @@ import { InlayError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Deployment, Deployments } from '../../query/deployments.ts';
 import type { Schema } from '../../store/schema.ts';
+import { issueText } from '../../yaml-source.ts';
 import {
   type AgentConfiguration,
   type AgentsConfiguration,
@@ -12,7 +13,6 @@ import {
   namedAgents,
 } from './agent-configuration.ts';
 import { parseAgentFiles } from './parse-agent-files.ts';
-import { issueText } from './yaml-source.ts';
 
 /** Issues that one line of the log names. */
 const issuesLoggedMax = 20;

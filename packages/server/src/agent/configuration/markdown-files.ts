@@ -2,11 +2,11 @@
 import { SemanticError } from '@inlay/semantic/semantic-error.ts';
 import { z } from 'zod';
 import type { SourceFile } from '../../query/model-files.ts';
+import { type ConfigurationIssue, type ReportAt, readYaml } from '../../yaml-source.ts';
 import { agentKey, type CertifiedQuery, type ForAgents, type Rule } from './agent-configuration.ts';
 import { fingerprintOf, normaliseRequest } from './certified-queries.ts';
 import { nameSchema } from './config-file.ts';
 import { type FrontMatter, readFrontMatter } from './front-matter.ts';
-import { type ConfigurationIssue, type ReportAt, readYaml } from './yaml-source.ts';
 
 const descriptionCharactersMax = 500;
 const ruleCharactersMax = 16_000;

@@ -1,10 +1,10 @@
 /** The files of the agents → their configuration, or everything that is wrong with them, each with file, line and column. */
 import type { SourceFile } from '../../query/model-files.ts';
+import type { ConfigurationIssue } from '../../yaml-source.ts';
 import type { AgentsConfiguration, CertifiedQuery, ForAgents, Rule } from './agent-configuration.ts';
 import { normaliseRequest } from './certified-queries.ts';
 import { readConfigFile } from './config-file.ts';
 import { type Item, readCertifiedQuery, readRule } from './markdown-files.ts';
-import type { ConfigurationIssue } from './yaml-source.ts';
 
 /** What the files may come to. */
 export const configurationLimits = {

@@ -1,7 +1,7 @@
 /** Files of questions with the SQL that answers them, `eval/*.yml`: text in, questions out. Pure. */
 import { z } from 'zod';
-import { type ConfigurationIssue, readYaml } from '../../agent/configuration/yaml-source.ts';
 import type { SourceFile } from '../../query/model-files.ts';
+import { type ConfigurationIssue, readYaml } from '../../yaml-source.ts';
 
 const questionsMax = 500;
 const textCharactersMax = 65_536;

@@ -7,11 +7,11 @@ import {
 } from '../../agent/configuration/agent-configuration.ts';
 import { matchExactly } from '../../agent/configuration/certified-queries.ts';
 import { parseAgentFiles } from '../../agent/configuration/parse-agent-files.ts';
-import { type ConfigurationIssue, issueText } from '../../agent/configuration/yaml-source.ts';
 import { ConfigError } from '../../config.ts';
 import { reasonOf } from '../../errors.ts';
 import { readFolderOnDisk } from '../../query/disk-files.ts';
 import { isAgentFile } from '../../query/model-files.ts';
+import { type ConfigurationIssue, issueText } from '../../yaml-source.ts';
 import { type AskAs, type EvalQuestion, readEvalFile } from './eval-file.ts';
 
 /** What the folder holds. */

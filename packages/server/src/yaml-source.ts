@@ -1,7 +1,7 @@
 /** A piece of YAML in a file, read with the place of whatever is wrong in it. */
 import { isNode, LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
-import type { SourceFile } from '../../query/model-files.ts';
+import type { SourceFile } from './query/model-files.ts';
 
 /** Something wrong in a file. Line and column count from 1. */
 export interface ConfigurationIssue {
