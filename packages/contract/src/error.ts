@@ -78,6 +78,8 @@ export const errorCodes = {
   QUERY_FAILED: [400, 'The warehouse could not run the query; the request id leads to the log.'],
   QUERY_TIMEOUT: [400, 'The query took longer than allowed and was stopped.'],
   RESULT_TOO_LARGE: [400, 'The result has more rows or bytes than this call may return.'],
+  WAREHOUSE_BUSY: [503, 'Too many queries wait for the warehouse; try again.'],
+  WAREHOUSE_UNAVAILABLE: [503, 'The warehouse cannot be reached; the request id leads to the log.'],
   DATA_MODEL_INVALID: [500, 'The data model of the deployment does not load.'],
 
   ABORTED: [200, 'Stopped by the user.'],

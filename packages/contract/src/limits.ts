@@ -174,6 +174,27 @@ export const limitRules = {
     'QUERY_TIMEOUT',
     'The time of a query, waiting for its turn included, in milliseconds.',
   ),
+  queryBytesMax: limit(
+    67_108_864,
+    65_536,
+    1_073_741_824,
+    'RESULT_TOO_LARGE',
+    'Bytes of a result that is held in memory whole, as tools and `/load` do, about; `/cubesql` streams.',
+  ),
+  resultCacheBytesMax: limit(
+    67_108_864,
+    0,
+    17_179_869_184,
+    null,
+    'Bytes of results that are kept for who asks the same; 0: none are kept or shared.',
+  ),
+  resultCacheSeconds: limit(
+    10,
+    0,
+    86_400,
+    null,
+    'How long a result is kept where no cube says so (`refresh_key.every`), in seconds.',
+  ),
   dataRepliesPerUserMax: limit(
     5,
     1,

@@ -1,14 +1,20 @@
 /** Names for hints: what was meant, and how to write it. */
 
-/** A hint such as `Closest: channel, channels`: the names most like a name that was not found; empty when none is. */
-export function closestNames(name: string, candidates: readonly string[]): string {
+/** The names most like a name that was not found, the nearest first; at most three, none when none is like it. */
+export function nearNames(name: string, candidates: readonly string[]): readonly string[] {
   const wanted = name.toLowerCase().slice(0, 64);
-  const near = candidates
+  return candidates
     .map((candidate) => ({ candidate, distance: nearness(wanted, candidate.toLowerCase()) }))
     .filter(({ distance }) => distance <= Math.max(2, wanted.length / 3))
     .sort((one, other) => one.distance - other.distance || one.candidate.localeCompare(other.candidate, 'en'))
-    .slice(0, 3);
-  return near.length === 0 ? '' : `Closest: ${near.map(({ candidate }) => asWritten(candidate)).join(', ')}`;
+    .slice(0, 3)
+    .map(({ candidate }) => candidate);
+}
+
+/** A hint such as `Closest: channel, channels`: the names most like a name that was not found; empty when none is. */
+export function closestNames(name: string, candidates: readonly string[]): string {
+  const near = nearNames(name, candidates);
+  return near.length === 0 ? '' : `Closest: ${near.map(asWritten).join(', ')}`;
 }
 
 /** A name as it has to be written in SQL: one with capitals needs quotes, or it is read in small letters. */
@@ -16,7 +22,8 @@ export const asWritten = (name: string): string => (/^[a-z_][a-z0-9_]*$/.test(na
 
 /** The number of edits from one to the other; a name that holds the other counts as near. */
 function nearness(wanted: string, candidate: string): number {
-  if (wanted.length > 3 && (candidate.includes(wanted) || wanted.includes(candidate))) return 1;
+  if (wanted.length > 3 && candidate.includes(wanted)) return 1;
+  if (candidate.length > 3 && wanted.includes(candidate)) return 1;
   let row = Array.from({ length: candidate.length + 1 }, (_, index) => index);
   for (let i = 1; i <= wanted.length; i += 1) {
     const next = [i];

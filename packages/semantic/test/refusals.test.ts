@@ -32,7 +32,7 @@ const refused: [code: string, sql: string, text: RegExp][] = [
   ['SQL_NOT_SUPPORTED', 'SELECT 1; SELECT 2', /2 statements/],
   ['SQL_NOT_SUPPORTED', "SELECT b'101' FROM sales", /bit string/],
   ['SQL_NOT_SUPPORTED', "SELECT channel FROM sales WHERE channel LIKE 'w\\'", /ends with a backslash/],
-  ['SQL_NOT_SUPPORTED', 'SELECT orders.* FROM sales', /orders\.\*/],
+  ['RELATION_NOT_FOUND', 'SELECT orders.* FROM sales', /"orders"/],
   [
     'SQL_NOT_SUPPORTED',
     'SELECT channel FROM sales WHERE quantity = 0.99999999999999999999999999999999999999',
@@ -47,33 +47,28 @@ const refused: [code: string, sql: string, text: RegExp][] = [
   ['SQL_NOT_SUPPORTED', 'SELECT channel FROM sales FOR UPDATE', /FOR UPDATE/],
   ['SQL_NOT_SUPPORTED', 'SELECT 1', /no FROM/],
   ['SQL_NOT_SUPPORTED', "SELECT * FROM read_csv('/etc/passwd')", /function in FROM/],
-  ['SQL_NOT_SUPPORTED', 'SELECT * FROM sales, orders', /list of tables/],
-  ['SQL_NOT_SUPPORTED', 'SELECT * FROM sales JOIN orders ON true', /JOIN/],
-  ['SQL_NOT_SUPPORTED', 'SELECT * FROM (SELECT channel FROM sales) x', /subquery/],
+  ['RELATION_NOT_FOUND', 'SELECT * FROM sales, orders', /"orders"/],
+  ['RELATION_NOT_FOUND', 'SELECT * FROM sales JOIN orders ON true', /"orders"/],
   ['SQL_NOT_SUPPORTED', 'SELECT * FROM main.orders', /schema/],
   ['SQL_NOT_SUPPORTED', 'SELECT * FROM ONLY sales', /ONLY/],
-  ['SQL_NOT_SUPPORTED', 'SELECT channel FROM sales TABLESAMPLE SYSTEM (1)', /FROM/],
-  ['SQL_NOT_SUPPORTED', 'WITH sales AS (SELECT 1) SELECT * FROM sales', /WITH/],
-  ['SQL_NOT_SUPPORTED', 'SELECT channel FROM sales UNION SELECT channel FROM sales', /UNION/],
+  ['SQL_NOT_SUPPORTED', 'SELECT channel FROM sales TABLESAMPLE SYSTEM (1)', /TABLESAMPLE/],
+  ['SQL_NOT_SUPPORTED', 'WITH sales AS (SELECT 1) SELECT * FROM sales', /no FROM/],
   ['SQL_NOT_SUPPORTED', 'VALUES (1)', /VALUES/],
-  ['SQL_NOT_SUPPORTED', 'SELECT channel FROM sales WHERE quantity = (SELECT 1)', /subquery/],
   ['SQL_NOT_SUPPORTED', "SELECT getenv('HOME') FROM sales", /function getenv/],
   ['SQL_NOT_SUPPORTED', "SELECT current_setting('x') FROM sales", /function current_setting/],
   ['SQL_NOT_SUPPORTED', 'SELECT pg_catalog.lower(channel) FROM sales', /pg_catalog.lower/],
   ['SQL_NOT_SUPPORTED', 'SELECT current_user FROM sales', /system value/],
-  ['SQL_NOT_SUPPORTED', 'SELECT channel::int FROM sales', /cast/],
+  ['SQL_NOT_SUPPORTED', 'SELECT channel::regclass FROM sales', /cast to regclass/],
   ['SQL_NOT_SUPPORTED', 'SELECT $1 FROM sales', /parameter/],
   ['SQL_NOT_SUPPORTED', 'SELECT channel FROM sales WHERE channel ~ $$a$$', /operator ~/],
-  ['SQL_NOT_SUPPORTED', "SELECT channel FROM sales WHERE channel LIKE 'a' ESCAPE 'b'", /like_escape/],
+  ['SQL_NOT_SUPPORTED', "SELECT channel FROM sales WHERE channel LIKE 'ab' ESCAPE 'b'", /escape character/],
   ['SQL_NOT_SUPPORTED', "SELECT channel FROM sales WHERE channel SIMILAR TO 'a'", /SIMILAR|operator/],
-  ['SQL_NOT_SUPPORTED', 'SELECT row_number() OVER () FROM sales', /window/],
   ['SQL_NOT_SUPPORTED', 'SELECT SUM(revenue) FILTER (WHERE true) FROM sales', /FILTER/],
   ['SQL_NOT_SUPPORTED', 'SELECT DISTINCT ON (channel) channel FROM sales', /DISTINCT ON/],
   ['SQL_NOT_SUPPORTED', 'SELECT channel FROM sales ORDER BY channel FETCH FIRST 1 ROWS WITH TIES', /WITH TIES/],
   ['SQL_NOT_SUPPORTED', 'SELECT channel FROM sales LIMIT 1 + 1', /LIMIT/],
   ['SQL_NOT_SUPPORTED', 'SELECT channel FROM sales LIMIT -1', /LIMIT/],
   ['SQL_NOT_SUPPORTED', 'SELECT channel FROM sales GROUP BY ROLLUP (channel)', /ROLLUP/],
-  ['SQL_NOT_SUPPORTED', 'SELECT *, channel FROM sales', /\* beside/],
   ['SQL_NOT_SUPPORTED', "SELECT date_trunc('eon', created_at) FROM sales", /eon/],
   ['SQL_NOT_SUPPORTED', "SELECT date_trunc('day', created_at, 'UTC') FROM sales", /date_trunc/],
   ['SQL_NOT_SUPPORTED', 'SELECT channel FROM sales WHERE quantity = 1e5', /number 1e5/],
@@ -203,7 +198,7 @@ describe('large input', () => {
 
   test('limits may be smaller, and count bytes and brackets; never larger than what is safe', () => {
     const compile = (sql: string, sqlBytesMax: number, sqlDepthMax: number) => () =>
-      compileSql(sql, model, merchant(7), duckdb, { sqlBytesMax, sqlDepthMax });
+      compileSql(sql, model, merchant(7), duckdb, { limits: { sqlBytesMax, sqlDepthMax } });
     const text = "SELECT channel FROM sales WHERE channel = 'é'";
     const bytes = Buffer.byteLength(text);
     expect(compile(text, bytes, 1)).not.toThrow();
@@ -226,11 +221,11 @@ describe('large input', () => {
   // Each took seconds to centuries when parts were copied, or compared one with another. Here they run out of time or do not.
   test.each([
     ['BETWEEN', `SELECT 1 FROM sales WHERE ${'('.repeat(60)}1${' BETWEEN 1 AND 1)'.repeat(60)}`],
-    ['CASE', `SELECT ${'CASE WHEN true THEN '.repeat(380)}1${' END'.repeat(380)} FROM sales`],
+    ['CASE', `SELECT ${'CASE WHEN true THEN '.repeat(130)}1${' END'.repeat(130)} FROM sales`],
     ['CASE in BETWEEN', `SELECT ${'CASE WHEN 1 BETWEEN 0 AND '.repeat(200)}1${' THEN 1 END'.repeat(200)} FROM sales`],
     [
       'keys',
-      `SELECT quantity${'+1'.repeat(700)} FROM sales GROUP BY ${Array.from({ length: 100 }, (_, at) => `quantity+${at}`).join()}, quantity`,
+      `SELECT quantity${'+1'.repeat(300)} FROM sales GROUP BY ${Array.from({ length: 100 }, (_, at) => `quantity+${at}`).join()}, quantity`,
     ],
     [
       'columns',
@@ -246,7 +241,8 @@ describe('large input', () => {
 
   test('the largest allowed chain neither overflows nor hangs', () => {
     const chain = (count: number) => `SELECT quantity${' + 1'.repeat(count)} FROM sales`;
-    expect(() => compileSql(chain(990), model, merchant(7), duckdb)).not.toThrow();
+    expect(() => compileSql(chain(330), model, merchant(7), duckdb)).not.toThrow();
+    expect(refusal(chain(400)).code).toBe('SQL_TOO_DEEP');
     expect(refusal(chain(1000)).code).toBe('SQL_TOO_LARGE');
   });
 
@@ -260,7 +256,7 @@ describe('large input', () => {
   ])(
     'a chain of %s of any length is answered or too large, up to the longest that the grammar sees',
     (_name, chain) => {
-      for (const count of [10, 250, 395, 498, 660, 980, 1980, 1990]) {
+      for (const count of [10, 230, 250, 330, 395, 498, 660, 980, 1980, 1990]) {
         try {
           compileSql(chain(count), model, merchant(7), duckdb);
         } catch (error) {

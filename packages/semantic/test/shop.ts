@@ -96,9 +96,9 @@ views:
 
 /** Loads a model that is expected to be right. */
 export function load(...texts: string[]): DataModel {
-  const model = loadDataModel(texts.map((text, index) => ({ path: `model-${index}.yml`, text })));
-  if ('issues' in model) throw new Error(JSON.stringify(model.issues, null, 1));
-  return model;
+  const loaded = loadDataModel(texts.map((text, index) => ({ path: `model-${index}.yml`, text })));
+  if ('issues' in loaded) throw new Error(JSON.stringify(loaded.issues, null, 1));
+  return loaded.dataModel;
 }
 
 /** A user of the group of merchants, with the merchant's number, or none. */
@@ -108,7 +108,7 @@ export const merchant = (id: number | null, more: Partial<Subject> = {}): Subjec
   securityContext: {},
   embedTenantName: null,
   isEmbedTenantScope: false,
-  isInternal: false,
+  seesUnprotected: false,
   ...more,
 });
 /** A user who sees all rows. */

@@ -1,104 +1,146 @@
 /** Builds a cube of the data model from its YAML. */
+import { buildDimension, buildSegment } from './build-dimension.ts';
+import { buildMeasure } from './build-measure.ts';
 import { buildPolicy } from './build-policy.ts';
-import type { Cube, CubeMember, Dimension, Join, SqlTemplate } from './data-model.ts';
-import type { CubeFile } from './model-file.ts';
-import type { Report } from './report.ts';
-import { parseSqlTemplate, type TemplateScope } from './sql-template.ts';
+import type { Cube, CubeMember, Dimension, Join, MemberType } from './data-model.ts';
+import { fragmentsOf } from './fragments.ts';
+import { parseSeconds } from './interval.ts';
+import { synonymsOf } from './meta.ts';
+import type { ModelNames, NamedMember } from './names.ts';
+import { didYouMean } from './read-shape.ts';
+import type { CubeSource } from './read-sources.ts';
+import type { Reporter } from './report.ts';
+import { relationships } from './shapes.ts';
+import { parseCubeSql } from './sql-template.ts';
+import { isRecord } from './yaml-source.ts';
 
-/** The member names of every cube, known before any cube is built, since cubes refer to each other. */
-export type CubeNames = ReadonlyMap<string, ReadonlySet<string>>;
-
-/** Turns `order_items` into `Order items`. */
-export const titleFromName = (name: string): string => {
-  const words = name.replaceAll('_', ' ').trim();
-  return words.charAt(0).toUpperCase() + words.slice(1);
-};
-
-/** Builds a cube. What is wrong goes to `report`; the cube returned is then incomplete and must not be used. */
-export function buildCube(file: CubeFile, names: CubeNames, report: Report): Cube {
-  const scope: TemplateScope = {
-    cube: file.name,
-    hasCube: (cube) => names.has(cube),
-    hasMember: (cube, member) => names.get(cube)?.has(member) ?? false,
+/** The members of a cube by name, as far as its own lines tell. Names that stand there twice are reported. */
+export function nameMembers(source: CubeSource): ReadonlyMap<string, NamedMember> {
+  const members = new Map<string, NamedMember>();
+  const add = (name: string, member: NamedMember, report: Reporter): void => {
+    if (members.has(name)) report.error(['name'], `cube ${source.file.name} has two members named ${name}`);
+    else members.set(name, member);
   };
-  const template = (text: string, path: (string | number)[]): SqlTemplate => {
-    const parsed = parseSqlTemplate(text, scope);
-    if (typeof parsed !== 'string') return parsed;
-    report(path, parsed);
-    return [];
-  };
+  for (const { file, report } of source.dimensions) add(file.name, { kind: 'dimension', file }, report);
+  for (const { file, report } of source.measures) add(file.name, { kind: 'measure', file }, report);
+  for (const { file, report } of source.segments) add(file.name, { kind: 'segment' }, report);
+  return members;
+}
 
+/** Builds a cube. What is wrong is reported; the cube returned is then incomplete and must not be used. */
+export function buildCube(source: CubeSource, names: ModelNames): Cube {
+  const { file, report } = source;
   const members = new Map<string, CubeMember>();
-  const add = (member: CubeMember, path: (string | number)[]) => {
-    if (members.has(member.name)) report([...path, 'name'], `cube ${file.name} has two members named ${member.name}`);
-    members.set(member.name, member);
+  const add = (member: CubeMember | null): void => {
+    if (member !== null && !members.has(member.name)) members.set(member.name, member);
   };
-  const common = (item: NonNullable<CubeFile['dimensions']>[number] | NonNullable<CubeFile['measures']>[number]) => ({
-    cube: file.name,
-    name: item.name,
-    title: item.title ?? titleFromName(item.name),
-    description: item.description ?? '',
-    synonyms: item.meta?.synonyms ?? [],
-    format: item.format ?? null,
-    isPublic: item.public ?? true,
-  });
-
-  for (const [index, item] of (file.dimensions ?? []).entries()) {
-    const dimension: Dimension = {
-      ...common(item),
-      kind: 'dimension',
-      type: item.type,
-      sql: template(item.sql, ['dimensions', index, 'sql']),
-      isPrimaryKey: item.primary_key ?? false,
-    };
-    add(dimension, ['dimensions', index]);
+  for (const { file: item, report: here } of source.dimensions) {
+    add(buildDimension(item, fragmentsOf(file.name, `dimension ${item.name}`, names, here)));
   }
-  for (const [index, item] of (file.measures ?? []).entries()) {
-    const path = ['measures', index];
-    const sql = item.sql === undefined ? null : template(item.sql, [...path, 'sql']);
-    const filters = (item.filters ?? []).map((filter, at) => template(filter.sql, [...path, 'filters', at, 'sql']));
-    if (item.type === 'number') {
-      if (filters.length > 0)
-        report([...path, 'filters'], 'a number measure has no filters: filter the measures it uses');
-      if (sql === null) report(path, `measure ${item.name} of type number needs sql`);
-      else add({ ...common(item), kind: 'measure', type: 'number', aggregation: 'number', sql }, path);
-    } else {
-      if (sql === null && item.type !== 'count') report(path, `measure ${item.name} of type ${item.type} needs sql`);
-      add({ ...common(item), kind: 'measure', type: 'number', aggregation: item.type, sql, filters }, path);
-    }
+  for (const { file: item, report: here } of source.measures) {
+    add(buildMeasure(item, fragmentsOf(file.name, `measure ${item.name}`, names, here)));
   }
-
-  const joins = new Map<string, Join>();
-  for (const [index, item] of (file.joins ?? []).entries()) {
-    if (!names.has(item.name)) report(['joins', index, 'name'], `no cube "${item.name}" to join`);
-    if (item.name === file.name) report(['joins', index, 'name'], `cube ${file.name} cannot join itself`);
-    if (joins.has(item.name)) report(['joins', index, 'name'], `cube ${file.name} joins ${item.name} twice`);
-    const sql = template(item.sql, ['joins', index, 'sql']);
-    joins.set(item.name, { target: item.name, relationship: item.relationship, sql });
+  for (const { file: item, report: here } of source.segments) {
+    add(buildSegment(item, fragmentsOf(file.name, `segment ${item.name}`, names, here)));
   }
-
+  synonymsOf(file.meta, report);
+  warnOfIgnored(source);
   const dimensions = [...members.values()].filter((member) => member.kind === 'dimension');
   return {
     name: file.name,
-    source: file.sql_table ?? parenthesised(file.sql ?? '', report),
-    joins,
+    source: sourceOf(source),
+    joins: joinsOf(source, names),
     members,
     primaryKey: dimensions.filter((dimension) => dimension.isPrimaryKey),
+    refreshEverySeconds: refreshOf(file.refresh_key, report),
     policy: buildPolicy(
-      file.name,
-      file.access_policy,
-      new Map(dimensions.map((it) => [it.name, it.type])),
-      members.keys(),
+      source.policy,
+      {
+        names: source.names,
+        dimensions: new Map(dimensions.map((it) => [it.name, filterTypeOf(it)])),
+        members: new Set([...source.dimensions, ...source.measures, ...source.segments].map((it) => it.file.name)),
+        isLost: (name) =>
+          names.member(file.name, name) === 'lost' || (names.find(file.name, name) !== undefined && !members.has(name)),
+      },
       report,
     ),
   };
 }
 
-/** A cube's `sql` as a query in parentheses. It may end with a semicolon or in a comment. */
-function parenthesised(sql: string, report: Report): string {
-  const reference = /\{\s*[A-Za-z_][\w.]*\s*(\}|\()/.exec(sql)?.[0];
-  if (reference !== undefined) {
-    report(['sql'], `the sql of a cube is plain SQL: references such as "${reference}" are not supported here`);
+/** The type of a dimension for filters of a policy; null: it has no value of a row. */
+export const filterTypeOf = (dimension: Dimension): MemberType | null =>
+  dimension.source.kind === 'switch' || dimension.source.kind === 'sub-query' ? null : dimension.type;
+
+function sourceOf({ file, report }: CubeSource): string {
+  const { sql_table: table, sql } = file;
+  if ((table === undefined) === (sql === undefined)) {
+    report.error([], `cube ${file.name} needs either sql_table or sql`);
+    return '';
   }
-  return `(${sql.trim().replace(/;$/, '')}\n)`;
+  const parsed = parseCubeSql(table ?? sql ?? '');
+  if ('problem' in parsed) {
+    report.error([table === undefined ? 'sql' : 'sql_table'], parsed.problem);
+    return '';
+  }
+  // A query may end with a semicolon or in a comment.
+  return table === undefined ? `(${parsed.sql.trim().replace(/;$/, '')}\n)` : parsed.sql;
+}
+
+function joinsOf(source: CubeSource, names: ModelNames): ReadonlyMap<string, Join> {
+  const own = source.file.name;
+  const joins = new Map<string, Join>();
+  for (const { file, report } of source.joins) {
+    const { name } = file;
+    if (names.cube(name) === 'missing') {
+      report.error(['name'], `no cube "${name}" to join${didYouMean(name, names.cubes())}`);
+    }
+    if (name === own)
+      report.error(['name'], `cube ${own} cannot join itself: extend it by a cube of another name, and join that`);
+    if (joins.has(name)) report.error(['name'], `cube ${own} joins ${name} twice`);
+    const sql = fragmentsOf(own, `the join to ${name}`, names, report).read(file.sql, ['sql'], 'rows');
+    // One that is wrong is there all the same: paths that lead along it are not wrong for it.
+    joins.set(name, { target: name, relationship: relationships[file.relationship], sql: sql ?? [] });
+  }
+  return joins;
+}
+
+/** The seconds of `refresh_key.every`; what else a refresh key may hold is ignored, with a warning. */
+function refreshOf(key: unknown, report: Reporter): number | null {
+  if (key === undefined || key === null) return null;
+  if (!isRecord(key)) {
+    report.error(['refresh_key'], 'refresh_key has to be a map of keys, such as every: 1 hour');
+    return null;
+  }
+  for (const name of Object.keys(key)) {
+    if (name === 'every') continue;
+    const why = name === 'sql' ? 'whether an answer is kept is not asked of the warehouse' : 'only every is used';
+    report.warn(['refresh_key', name], `refresh_key.${name} is ignored: ${why}`, 'key');
+  }
+  const every = key['every'];
+  if (every === undefined) return null;
+  const seconds = typeof every === 'string' ? parseSeconds(every) : null;
+  if (seconds !== null) return seconds;
+  if (typeof every === 'string' && every.trim().split(/\s+/).length >= 5) {
+    report.warn(
+      ['refresh_key', 'every'],
+      'refresh_key.every is ignored: times of day (cron) are not supported; write a length of time, such as 1 hour',
+    );
+  } else
+    report.error(['refresh_key', 'every'], 'every has to be a length of time, such as 30 seconds, 1 hour or 1 day');
+  return null;
+}
+
+function warnOfIgnored({ file, report }: CubeSource): void {
+  if (file.pre_aggregations !== undefined) {
+    report.warn(
+      ['pre_aggregations'],
+      'pre_aggregations are ignored: every question goes to the warehouse, or to the cache of answers',
+      'key',
+    );
+  }
+  if (file.data_source === 'default') {
+    report.warn(['data_source'], 'data_source is ignored: a deployment has one warehouse', 'key');
+  } else if (file.data_source !== undefined) {
+    report.error(['data_source'], `the data source "${file.data_source}" is not known: a deployment has one warehouse`);
+  }
 }

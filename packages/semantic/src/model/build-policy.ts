@@ -1,116 +1,215 @@
 /** Builds an access policy from its YAML. Whatever is not understood is an error: a policy is never half applied. */
-import {
-  type MemberType,
-  type Policy,
-  type PolicyEntry,
-  type PolicyFilter,
-  type PolicyOperator,
-  type PolicyValue,
-  policyOperators,
-} from './data-model.ts';
-import type { PolicyEntryFile, PolicyFilterFile } from './model-file.ts';
-import type { Report } from './report.ts';
 
-const isOperator = (name: string): name is PolicyOperator => Object.hasOwn(policyOperators, name);
+import { parseTime } from '../parse-time.ts';
+import type { MemberType, Policy, PolicyCondition, PolicyEntry, PolicyFilter, PolicyValue } from './data-model.ts';
+import { parseCondition, userValue, userValueNames } from './parse-condition.ts';
+import { type PolicyMembers, splitMembers } from './policy-members.ts';
+import { type PolicyOperator, policyOperators } from './policy-operators.ts';
+import { type PolicyEntryFile, policyEntryShape, policyFilterShape, policyGroupShape } from './policy-shapes.ts';
+import { didYouMean, readShape } from './read-shape.ts';
+import type { Item } from './read-sources.ts';
+import type { Path, Reporter } from './report.ts';
+import { isRecord } from './yaml-source.ts';
 
-/**
- * Builds a policy; null where there is none. What is wrong goes to `report`; the policy returned must then not be used.
- * @param relation the name of the cube or view that the policy stands on
- * @param dimensions the dimensions that filters may name, with their types
- * @param members every member that `includes` and `excludes` may name
- */
+/** What a policy stands on. */
+export interface PolicyOwner extends PolicyMembers {
+  /** The name of the cube or view, and those of what it extends. */
+  readonly names: readonly string[];
+  /** The dimensions that filters may name, with their types; null: one that has no value of a row. */
+  readonly dimensions: ReadonlyMap<string, MemberType | null>;
+}
+
+/** Builds a policy; null where there is none. What is wrong is reported; the policy returned must then not be used. */
 export function buildPolicy(
-  relation: string,
-  entries: readonly PolicyEntryFile[] | undefined,
-  dimensions: ReadonlyMap<string, MemberType>,
-  members: Iterable<string>,
-  report: Report,
+  entries: readonly Item<unknown>[] | null,
+  owner: PolicyOwner,
+  report: Reporter,
 ): Policy | null {
-  if (entries === undefined) return null;
-  const all = new Set(members);
+  if (entries === null) return null;
+  if (entries.length === 0)
+    report.error(
+      ['access_policy'],
+      'access_policy needs one entry at least; to deny everybody, write one with includes: []',
+    );
   return {
-    entries: entries.map((entry, index): PolicyEntry => {
-      const path = ['access_policy', index];
-      return {
-        groups: entry.groups ?? (entry.group === undefined ? [] : [entry.group]),
-        rowFilter:
-          entry.row_level !== undefined && 'filters' in entry.row_level
-            ? {
-                kind: 'and',
-                filters: entry.row_level.filters.map((filter, at) =>
-                  buildFilter(filter, relation, dimensions, report, [...path, 'row_level', 'filters', at]),
-                ),
-              }
-            : null,
-        members: grantedMembers(entry, all, report, [...path, 'member_level']),
-        matchesEmbedTenants: entry.embed_tenants ?? false,
-      };
+    entries: entries.flatMap(({ file, report: here }): PolicyEntry[] => {
+      const entry = readShape(policyEntryShape, file, here, 'policy entry');
+      if (entry === null) return [];
+      if ((entry.group === undefined) === (entry.groups === undefined)) {
+        here.error([], `the entry needs either group or groups`);
+      }
+      const members = splitMembers(entry, owner, here);
+      return [
+        {
+          groups: entry.groups ?? (entry.group === undefined ? [] : [entry.group]),
+          conditions: conditionsOf(entry, here),
+          rowFilter: rowFilterOf(entry, owner, here),
+          ...members,
+          matchesEmbedTenants: entry.embed_tenants ?? false,
+        },
+      ];
     }),
   };
 }
 
-function grantedMembers(entry: PolicyEntryFile, all: ReadonlySet<string>, report: Report, path: (string | number)[]) {
-  const { includes = '*', excludes = [] } = entry.member_level ?? {};
-  for (const [key, list] of Object.entries({ includes, excludes })) {
-    for (const [index, name] of list === '*' ? [] : list.entries()) {
-      if (!all.has(name)) report([...path, key, index], `no member "${name}" here`);
-    }
-  }
-  const included = includes === '*' ? all : new Set(includes);
-  return excludes === '*' ? new Set<string>() : included.difference(new Set(excludes));
+function conditionsOf(entry: PolicyEntryFile, report: Reporter): readonly PolicyCondition[] {
+  return (entry.conditions ?? []).flatMap((condition, index) => {
+    const parsed = parseCondition(String(condition.if));
+    if (typeof parsed !== 'string') return [parsed];
+    report.error(['conditions', index, 'if'], parsed);
+    return [];
+  });
 }
 
-function buildFilter(
-  file: PolicyFilterFile,
-  relation: string,
-  dimensions: ReadonlyMap<string, MemberType>,
-  report: Report,
-  path: (string | number)[],
-): PolicyFilter {
-  if ('and' in file || 'or' in file) {
-    const kind = 'and' in file ? 'and' : 'or';
-    const filters = 'and' in file ? file.and : file.or;
-    return {
-      kind,
-      filters: filters.map((it, at) => buildFilter(it, relation, dimensions, report, [...path, kind, at])),
-    };
+function rowFilterOf(entry: PolicyEntryFile, owner: PolicyOwner, report: Reporter): PolicyFilter | null {
+  const filters = entry.row_level?.filters;
+  if (filters === undefined) return null;
+  return { kind: 'and', filters: buildFilters(filters, owner, report, ['row_level', 'filters']) };
+}
+
+const buildFilters = (list: readonly unknown[], owner: PolicyOwner, report: Reporter, path: Path): PolicyFilter[] =>
+  list.flatMap((filter, index) => buildFilter(filter, owner, report.under(...path, index)) ?? []);
+
+/** Null when it is wrong. */
+function buildFilter(file: unknown, owner: PolicyOwner, report: Reporter): PolicyFilter | null {
+  if (isRecord(file) && (Object.hasOwn(file, 'and') || Object.hasOwn(file, 'or'))) {
+    const group = readShape(policyGroupShape, file, report, 'filter');
+    if (group === null) return null;
+    const { and, or } = group;
+    if (and !== undefined && or !== undefined) report.error([], 'a filter has and, or or, not both');
+    const kind = and === undefined ? 'or' : 'and';
+    return { kind, filters: buildFilters(and ?? or ?? [], owner, report, [kind]) };
   }
-  // A filter may be written with its own relation in front, as other tools write it; with another, it means another member.
-  const [first = '', second, ...rest] = file.member.split('.');
-  const isOwn = ['{CUBE}', relation, `{${relation}}`].includes(first) && rest.length === 0;
-  const member = second !== undefined && isOwn ? second : file.member;
-  if (!dimensions.has(member)) report([...path, 'member'], `no dimension "${file.member}" here to filter on`);
-  const operator = isOperator(file.operator) ? file.operator : 'equals';
-  if (!isOperator(file.operator)) report([...path, 'operator'], `operator "${file.operator}" is not supported`);
-  const texts = typeof file.values === 'string' ? [file.values] : (file.values ?? []);
-  const takes = policyOperators[operator];
-  if (takes === 'none' ? texts.length > 0 : takes === 'one' ? texts.length !== 1 : texts.length === 0) {
-    report(
-      [...path, 'values'],
-      `operator ${operator} takes ${takes === 'many' ? 'at least one value' : `${takes === 'none' ? 'no' : 'one'} value`}`,
-    );
+  const filter = readShape(policyFilterShape, file, report, 'filter');
+  if (filter === null) return null;
+  const member = memberOf(filter.member, owner, report);
+  const values = valuesOf(filter.values, report);
+  const meant = operatorOf(filter.operator, values, report);
+  if (member === null || meant === null) return null;
+  checkValues(meant, owner.dimensions.get(member) ?? null, report);
+  return { kind: 'compare', member, ...meant };
+}
+
+/** A filter may be written with its own relation in front, as other tools write it; with another, it means another member. */
+function memberOf(text: string, owner: PolicyOwner, report: Reporter): string | null {
+  const [first = '', second, ...rest] = text.split('.');
+  const isOwn = ['CUBE', ...owner.names].includes(first.replace(/^\{(.*)\}$/, '$1')) && rest.length === 0;
+  const member = second !== undefined && isOwn ? second : text;
+  const type = owner.dimensions.get(member);
+  if (type !== undefined && type !== null) return member;
+  if (type === null) {
+    report.error(['member'], `${member} is computed by a measure, or a choice: a policy filters on values of rows`);
+  } else if (!owner.isLost(member)) {
+    report.error(['member'], `no dimension "${text}" here to filter on${didYouMean(member, owner.dimensions.keys())}`);
   }
-  const values = texts.map((text, at) => {
+  return null;
+}
+
+type Meant = Pick<Extract<PolicyFilter, { kind: 'compare' }>, 'operator' | 'values'>;
+
+/** Operators that are others by another name. */
+const sameOperators: Readonly<Record<string, PolicyOperator>> = { in: 'equals', notIn: 'notEquals' };
+const refusedOperators: Readonly<Record<string, string>> = {
+  measureFilter: 'rows have no measures to filter on',
+  like: 'write contains, startsWith or endsWith',
+};
+
+function operatorOf(text: string, values: readonly PolicyValue[], report: Reporter): Meant | null {
+  // A day is the range from it to it.
+  const isDay = text === 'onTheDate';
+  const name = isDay ? 'inDateRange' : (sameOperators[text] ?? text);
+  if (!isOperator(name)) {
+    const why = Object.hasOwn(refusedOperators, text)
+      ? `: ${refusedOperators[text]}`
+      : didYouMean(text, Object.keys(policyOperators));
+    report.error(['operator'], `operator "${text}" is not supported${why}`);
+    return null;
+  }
+  const takes = isDay ? 'one' : policyOperators[name];
+  const counts = { none: 'no value', one: 'one value', two: 'two values', many: 'at least one value' } as const;
+  const isRight = {
+    none: values.length === 0,
+    one: values.length === 1,
+    // One value that stands for a list of two is right as well.
+    two: values.length === 2 || (values.length === 1 && values[0]?.kind !== 'literal'),
+    many: values.length > 0,
+  }[takes];
+  if (!isRight) {
+    report.error(values.length === 0 ? [] : ['values'], `operator ${text} takes ${counts[takes]}`);
+    return null;
+  }
+  return { operator: name, values: isDay ? [...values, ...values] : values };
+}
+
+const isOperator = (name: string): name is PolicyOperator => Object.hasOwn(policyOperators, name);
+
+function valuesOf(
+  given: string | readonly (string | number | boolean)[] | undefined,
+  report: Reporter,
+): readonly PolicyValue[] {
+  const isList = typeof given !== 'string';
+  return (isList ? (given ?? []) : [given]).map((text, index) => {
+    const path = isList ? ['values', index] : ['values'];
     const value = parsePolicyValue(text);
-    if (typeof value === 'string') report([...path, 'values', at], value);
+    if (typeof value === 'string') report.error(path, value);
     if (typeof text === 'number' && Math.abs(text) > Number.MAX_SAFE_INTEGER) {
-      report([...path, 'values', at], 'a number this large loses digits: write it in quotes');
+      report.error(path, 'a number this large loses digits: write it in quotes');
     }
     return typeof value === 'string' ? ({ kind: 'literal', value: '' } as const) : value;
   });
-  return { kind: 'compare', member, operator, values };
 }
 
 /** `"{ userAttributes.x }"`, `"{ securityContext.x.y }"`, `"{ groups }"`, `"{ embedTenant.name }"`, or a literal. */
 function parsePolicyValue(text: string | number | boolean): PolicyValue | string {
   if (typeof text !== 'string' || !/[{}]/.test(text)) return { kind: 'literal', value: text };
   const path = /^\{\s*([A-Za-z_][\w.]*)\s*\}$/.exec(text)?.[1]?.split('.') ?? [];
-  const [root, ...rest] = path;
-  const [name] = rest;
-  if (root === 'userAttributes' && name !== undefined && rest.length === 1) return { kind: 'userAttribute', name };
-  if (root === 'securityContext' && rest.length > 0 && !rest.includes(''))
-    return { kind: 'securityContext', path: rest };
-  if (root === 'groups' && rest.length === 0) return { kind: 'groups' };
-  if (root === 'embedTenant' && name === 'name' && rest.length === 1) return { kind: 'embedTenantName' };
-  return `"${text}" is not a value; write { userAttributes.x }, { securityContext.x }, { groups } or { embedTenant.name }`;
+  return userValue(path) ?? `"${text.slice(0, 80)}" is not a value; there are ${userValueNames}, in braces`;
+}
+
+const dateOperators: ReadonlySet<PolicyOperator> = new Set([
+  'inDateRange',
+  'notInDateRange',
+  'beforeDate',
+  'beforeOrOnDate',
+  'afterDate',
+  'afterOrOnDate',
+] as const);
+const textOperators: ReadonlySet<PolicyOperator> = new Set([
+  'contains',
+  'notContains',
+  'startsWith',
+  'notStartsWith',
+  'endsWith',
+  'notEndsWith',
+] as const);
+
+/** Operators that do not fit the member's type, and literals that it can never be equal to: such a filter would let no row through. */
+function checkValues({ operator, values }: Meant, type: MemberType | null, report: Reporter): void {
+  if (type === null) return;
+  if (dateOperators.has(operator) && type !== 'time') {
+    report.error(['operator'], `operator ${operator} is for dimensions of type time`);
+    return;
+  }
+  if (textOperators.has(operator)) {
+    // The text of a number or a time differs between warehouses.
+    if (type !== 'string') report.error(['operator'], `operator ${operator} is for dimensions of type string`);
+    return;
+  }
+  for (const [index, value] of values.entries()) {
+    if (value.kind !== 'literal' || isOfType(value.value, type)) continue;
+    report.error(['values', index], `"${String(value.value)}" is not a ${type}, as the member is`);
+  }
+}
+
+function isOfType(value: string | number | boolean, type: MemberType): boolean {
+  switch (type) {
+    case 'string':
+      return true;
+    case 'boolean':
+      return typeof value === 'boolean';
+    case 'number':
+      return typeof value === 'number' || (typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value));
+    case 'time':
+      return typeof value === 'string' && parseTime(value) !== null;
+  }
 }

@@ -1,7 +1,6 @@
-/** What the SQL of members, joins and row filters refers to: of the right kind, without circles, and not without end. */
+/** Where what members refer to leads in the end: without circles, not without end, and not to other cubes where that is no use. */
 import type { Cube, CubeMember, PolicyFilter, SqlTemplate } from './data-model.ts';
-import type { CubeFile } from './model-file.ts';
-import type { Report } from './report.ts';
+import type { CubeSource } from './read-sources.ts';
 
 /** References that may lead from one to the next. */
 const depthMax = 32;
@@ -20,81 +19,104 @@ export type ReachOf = (cube: string, member: string) => Reach | string;
 /** Each member of these cubes is looked into once, however many refer to it. */
 export function reachOfMembers(cubes: ReadonlyMap<string, Cube>): ReachOf {
   const known = new Map<string, Reach>();
-  const find = (cube: string, name: string, way: ReadonlySet<string>): Reach | string => {
+  const way: string[] = [];
+  const open = new Set<string>();
+  const find = (cube: string, name: string): Reach | string => {
     const id = `${cube}.${name}`;
-    if (way.has(id)) return `refers to itself, by ${[...way, id].slice(-4).join(' → ')}`;
-    if (way.size > depthMax) return `leads over more than ${depthMax} references`;
+    if (open.has(id)) return `refers to itself, by ${[...way, id].slice(-4).join(' → ')}`;
+    if (way.length > depthMax) return `leads over more than ${depthMax} references`;
     const before = known.get(id);
     if (before !== undefined) return before;
     const member = cubes.get(cube)?.members.get(name);
     let references = 0;
-    const reached = new Set([cube]);
-    for (const part of (member === undefined ? [] : fragmentsOf(member)).flat()) {
-      if (part.kind === 'cube') reached.add(part.cube);
-      if (part.kind !== 'member') continue;
-      const next = find(part.cube, part.member, new Set(way).add(id));
-      if (typeof next === 'string') return next;
-      references += 1 + next.references;
-      for (const one of next.cubes) reached.add(one);
+    let reached: ReadonlySet<string> = new Set([cube]);
+    way.push(id);
+    open.add(id);
+    try {
+      for (const part of (member === undefined ? [] : fragmentsOf(member)).flat()) {
+        if (part.kind === 'cube' && !reached.has(part.cube)) reached = new Set(reached).add(part.cube);
+        if (part.kind !== 'member') continue;
+        const next = find(part.cube, part.member);
+        if (typeof next === 'string') return next;
+        references += 1 + next.references;
+        if (!next.cubes.isSubsetOf(reached)) reached = reached.union(next.cubes);
+      }
+    } finally {
+      way.pop();
+      open.delete(id);
     }
     if (references > expandedMax) return `stands for more than ${expandedMax} references`;
     const reach = { references, cubes: reached };
     known.set(id, reach);
     return reach;
   };
-  return (cube, member) => find(cube, member, new Set());
+  return find;
 }
 
-const fragmentsOf = (member: CubeMember): readonly SqlTemplate[] => [
-  member.sql ?? [],
-  ...('filters' in member ? member.filters : []),
-];
+/** Every SQL fragment of a member. */
+function fragmentsOf(member: CubeMember): readonly SqlTemplate[] {
+  if (member.kind === 'segment') return [member.sql];
+  if (member.kind === 'measure') {
+    if (member.aggregation !== 'multi_stage') {
+      return [member.sql ?? [], ...('filters' in member ? member.filters : [])];
+    }
+    const { sql } = member;
+    return 'switch' in sql ? [...sql.cases.map((one) => one.sql), sql.otherwise] : [sql];
+  }
+  switch (member.source.kind) {
+    case 'sql':
+      return [member.source.sql];
+    case 'geo':
+      return [member.source.latitude, member.source.longitude];
+    case 'sub-query':
+      return [[{ kind: 'member', cube: member.source.cube, member: member.source.measure }]];
+    case 'switch':
+      return [];
+  }
+}
 
-/** Checks every reference that a cube holds. Cubes that are missing were reported before. */
+/** Checks where every reference that a cube holds leads. What does not load was reported before. */
 export function checkReferences(
-  file: CubeFile,
+  source: CubeSource,
+  cube: Cube,
   cubes: ReadonlyMap<string, Cube>,
   reachOf: ReachOf,
-  report: Report,
 ): void {
-  const cube = cubes.get(file.name);
-  if (cube === undefined) return;
-  const kindOf = (part: { readonly cube: string; readonly member: string }) =>
-    cubes.get(part.cube)?.members.get(part.member)?.kind;
-
-  const check = (list: 'dimensions' | 'measures', index: number, name: string) => {
-    const member = cube.members.get(name);
-    if (member === undefined) return;
-    const parts = fragmentsOf(member).flat();
-    const references = parts.filter((part) => part.kind === 'member');
-    const path = [list, index, 'sql'];
-    if (member.kind === 'measure' && member.aggregation === 'number') {
-      if (
-        (parts.length > 0 && references.length === 0) ||
-        references.length < parts.filter((part) => part.kind !== 'text').length
-      ) {
-        report(path, `number measure ${name} may refer to measures only, and has to refer to one`);
-      } else if (references.some((part) => kindOf(part) === 'dimension')) {
-        report(path, `number measure ${name} may refer to measures only`);
+  const members = [...source.dimensions, ...source.measures, ...source.segments];
+  for (const { file, report } of members) {
+    const member = cube.members.get(file.name);
+    if (member === undefined) continue;
+    const reach = reachOf(cube.name, file.name);
+    if (typeof reach === 'string')
+      report.error('sql' in file && file.sql !== undefined ? ['sql'] : [], `${member.kind} ${file.name} ${reach}`);
+    if (member.kind === 'dimension' && member.source.kind === 'sub-query') {
+      const { cube: other } = member.source;
+      if (cube.primaryKey.length === 0) {
+        report.error(
+          ['sub_query'],
+          `${file.name} is computed for each row: cube ${cube.name} needs a primary key`,
+          'key',
+        );
       }
-    } else if (references.some((part) => kindOf(part) === 'measure')) {
-      const hint = member.kind === 'measure' ? 'measure; use type number' : 'measure';
-      report(path, `${member.kind} ${name} is computed row by row and cannot refer to a ${hint}`);
+      if (!isReachable(cube.name, other, cubes)) {
+        report.error(['sql'], `no joins lead from cube ${cube.name} to ${other}`);
+      }
     }
-    const reach = reachOf(cube.name, name);
-    if (typeof reach === 'string') report(path, `${member.kind} ${name} ${reach}`);
-  };
-  for (const [index, { name }] of (file.dimensions ?? []).entries()) check('dimensions', index, name);
-  for (const [index, { name }] of (file.measures ?? []).entries()) check('measures', index, name);
+    if (member.kind === 'dimension' && member.isPrimaryKey && typeof reach !== 'string' && reach.cubes.size > 1) {
+      report.error(['primary_key'], `the primary key ${file.name} reads another cube`, 'key');
+    }
+  }
 
-  for (const [index, { name }] of (file.joins ?? []).entries()) {
-    for (const part of cube.joins.get(name)?.sql ?? []) {
-      if (part.kind === 'text') continue;
-      const isMeasure = part.kind === 'member' && kindOf(part) === 'measure';
+  for (const { file, report } of source.joins) {
+    for (const part of cube.joins.get(file.name)?.sql ?? []) {
+      if (part.kind === 'text' || part.kind === 'literal') continue;
+      const found = part.kind === 'member' ? cubes.get(part.cube)?.members.get(part.member) : undefined;
       const reach = part.kind === 'member' ? reachOf(part.cube, part.member) : { cubes: new Set([part.cube]) };
-      const isOutside = typeof reach !== 'string' && [...reach.cubes].some((it) => it !== cube.name && it !== name);
-      if (isMeasure || isOutside) {
-        report(['joins', index, 'sql'], `the join to ${name} may read dimensions of the two cubes only`);
+      const isOutside =
+        typeof reach !== 'string' && [...reach.cubes].some((it) => it !== cube.name && it !== file.name);
+      const isSubQuery = found?.kind === 'dimension' && found.source.kind === 'sub-query';
+      if (isOutside || isSubQuery) {
+        report.error(['sql'], `the join to ${file.name} may read dimensions of the two cubes only`);
       }
     }
   }
@@ -102,11 +124,21 @@ export function checkReferences(
   for (const [index, { rowFilter }] of (cube.policy?.entries ?? []).entries()) {
     for (const name of rowFilter === null ? [] : filterMembers(rowFilter)) {
       const reach = reachOf(cube.name, name);
-      if (typeof reach !== 'string' && reach.cubes.size > 1) {
-        report(['access_policy', index, 'row_level', 'filters'], `the filter on ${name} reads another cube`);
-      }
+      if (typeof reach === 'string' || reach.cubes.size <= 1) continue;
+      const here = source.policy?.[index]?.report ?? source.report;
+      here.error(['row_level', 'filters'], `the filter on ${name} reads another cube`);
     }
   }
+}
+
+/** Whether joins lead from one cube to another, taken in the direction in which they are declared or against it. */
+function isReachable(from: string, to: string, cubes: ReadonlyMap<string, Cube>): boolean {
+  const seen = new Set([from]);
+  for (const name of seen) {
+    for (const target of cubes.get(name)?.joins.keys() ?? []) seen.add(target);
+    for (const other of cubes.values()) if (other.joins.has(name)) seen.add(other.name);
+  }
+  return seen.has(to);
 }
 
 const filterMembers = (filter: PolicyFilter): readonly string[] =>

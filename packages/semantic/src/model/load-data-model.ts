@@ -1,11 +1,17 @@
 /** Model files in, a checked data model out, or everything that is wrong with them, each with file, line and column. */
-import { LineCounter, parseDocument } from 'yaml';
-import { buildCube, type CubeNames } from './build-cube.ts';
+import { buildCube, nameMembers } from './build-cube.ts';
 import { buildView, cubeRelation } from './build-view.ts';
+import { warnOfKeys } from './check-keys.ts';
+import { warnOfUnprotected } from './check-protection.ts';
 import { checkReferences, reachOfMembers } from './check-references.ts';
 import type { Cube, DataModel, Relation } from './data-model.ts';
-import { type CubeFile, modelFileSchema, type ViewFile } from './model-file.ts';
-import { type Report, reportUnder } from './report.ts';
+import { extendSources } from './extend.ts';
+import { type CubeNames, modelNames } from './names.ts';
+import { readSources } from './read-sources.ts';
+import { createIssues, type ModelIssue } from './report.ts';
+import { declaredHierarchies } from './view-layout.ts';
+
+export type { ModelIssue } from './report.ts';
 
 /** One YAML file; `path` is only used in messages. */
 export interface ModelFile {
@@ -13,99 +19,52 @@ export interface ModelFile {
   readonly text: string;
 }
 
-/** Something wrong in a model file. Line and column count from 1. */
-export interface ModelIssue {
-  readonly file: string;
-  readonly line: number;
-  readonly column: number;
-  readonly message: string;
-}
+/** A data model, or all that is wrong with it. Warnings are what loads, and is not what its author may think. */
+export type LoadedModel =
+  | { readonly dataModel: DataModel; readonly warnings: readonly ModelIssue[] }
+  | { readonly issues: readonly ModelIssue[]; readonly warnings: readonly ModelIssue[] };
 
-interface Entry<T> {
-  readonly file: T;
-  readonly report: Report;
-}
-
-/** Loads a data model. All issues are found in one go; a model with issues is not returned. */
-export function loadDataModel(files: readonly ModelFile[]): DataModel | { readonly issues: readonly ModelIssue[] } {
-  const issues: ModelIssue[] = [];
-  const cubeEntries = new Map<string, Entry<CubeFile>>();
-  // Warehouses do not tell names apart by case alone.
-  const namesTaken = new Set<string>();
-  const viewEntries = new Map<string, Entry<ViewFile>>();
-
-  for (const file of files) {
-    const parsed = parseModelFile(file, issues);
-    if (parsed === null) continue;
-    const add = <T extends { name: string }>(entries: Map<string, Entry<T>>, key: string, list: readonly T[]) => {
-      for (const [index, item] of list.entries()) {
-        const report = reportUnder(parsed.report, key, index);
-        if (namesTaken.has(item.name.toLowerCase())) {
-          report(['name'], `the name ${item.name} is taken by another cube or view`);
-        } else entries.set(item.name, { file: item, report });
-        namesTaken.add(item.name.toLowerCase());
-      }
-    };
-    add(cubeEntries, 'cubes', parsed.content.cubes ?? []);
-    add(viewEntries, 'views', parsed.content.views ?? []);
+/**
+ * Loads a data model. All issues of all files are found in one go, and what follows from one of them is not told again; a model
+ * with issues is not returned. Never throws.
+ */
+export function loadDataModel(files: readonly ModelFile[]): LoadedModel {
+  const issues = createIssues();
+  const sources = extendSources(readSources(files, issues));
+  const known = new Map<string, CubeNames>();
+  for (const [name, source] of sources.cubes) {
+    known.set(name, { members: nameMembers(source), lost: source.lost, hasUnknown: source.hasUnknown });
   }
+  const names = modelNames(known, sources.lost);
 
-  const names: CubeNames = new Map(
-    [...cubeEntries].map(([name, { file }]) => [
-      name,
-      new Set([...(file.dimensions ?? []), ...(file.measures ?? [])].map((member) => member.name)),
-    ]),
-  );
   const cubes = new Map<string, Cube>();
-  const relations = new Map<string, Relation>();
-  for (const { file, report } of cubeEntries.values()) cubes.set(file.name, buildCube(file, names, report));
+  // Those that extend come last, since what is wrong with a member is said where it is declared.
+  const ordered = [...sources.cubes.values()].sort((one, other) => rank(one.file) - rank(other.file));
+  const built = new Map(ordered.map((source) => [source.file.name, buildCube(source, names)]));
+  for (const name of sources.cubes.keys()) {
+    const cube = built.get(name);
+    if (cube !== undefined) cubes.set(name, cube);
+  }
   const reach = reachOfMembers(cubes);
-  for (const { file, report } of cubeEntries.values()) checkReferences(file, cubes, reach, report);
-  for (const { file, report } of viewEntries.values()) relations.set(file.name, buildView(file, cubes, report));
-  for (const { file } of cubeEntries.values()) {
-    const cube = cubes.get(file.name);
-    if (cube !== undefined) relations.set(file.name, cubeRelation(file, cube));
+  for (const source of ordered) {
+    const cube = cubes.get(source.file.name);
+    if (cube !== undefined) checkReferences(source, cube, cubes, reach);
   }
-  return issues.length > 0 ? { issues } : { cubes, relations };
+
+  const hierarchies = new Map([...sources.cubes].map(([name, source]) => [name, declaredHierarchies(source, names)]));
+  const relations = new Map<string, Relation>();
+  for (const [name, source] of sources.views) relations.set(name, buildView(source, cubes, names, hierarchies));
+  for (const [name, source] of sources.cubes) {
+    const cube = cubes.get(name);
+    if (cube !== undefined) relations.set(name, cubeRelation(source, cube, hierarchies.get(name) ?? []));
+  }
+  const dataModel: DataModel = { cubes, relations };
+  if (issues.count() === 0) {
+    warnOfUnprotected(dataModel, sources);
+    warnOfKeys(dataModel, sources);
+  }
+  const told = issues.sorted(files.map(({ path }) => path));
+  return told.issues.length > 0 ? told : { dataModel, warnings: told.warnings };
 }
 
-function parseModelFile(file: ModelFile, issues: ModelIssue[]) {
-  const lines = new LineCounter();
-  const document = parseDocument(file.text, { lineCounter: lines });
-  const push = (offset: number, message: string) => {
-    const { line, col } = lines.linePos(offset);
-    issues.push({ file: file.path, line, column: col, message });
-  };
-  for (const error of document.errors) push(error.pos[0], error.message.split('\n')[0] ?? 'not YAML');
-  if (document.errors.length > 0) return null;
-
-  /** The nearest place in the file to a path: the node itself, or else the nearest one that exists above it. */
-  const report: Report = (path, message) => {
-    for (let length = path.length; length >= 0; length -= 1) {
-      const node = length === 0 ? document.contents : document.getIn(path.slice(0, length), true);
-      if (isRanged(node)) return push(node.range[0], message);
-    }
-    push(0, message);
-  };
-  // A YAML alias can stand for a huge tree; the limit makes a bomb an error.
-  let value: unknown;
-  try {
-    value = document.toJS({ maxAliasCount: 100 });
-  } catch {
-    report([], 'too many YAML aliases');
-    return null;
-  }
-  const result = modelFileSchema.safeParse(value ?? {});
-  if (result.success) return { content: result.data, report };
-  for (const issue of result.error.issues) {
-    const path = issue.path.filter((key) => typeof key !== 'symbol');
-    if (issue.code === 'unrecognized_keys') {
-      for (const key of issue.keys) report([...path, key], `"${key}" is not known here, or not supported`);
-    } else report(path, `${path.join('.')}: ${issue.message}`);
-  }
-  return null;
-}
-
-function isRanged(node: unknown): node is { range: [number, number, number] } {
-  return typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range);
-}
+const rank = (file: { readonly extends?: string | undefined }): number => (file.extends === undefined ? 0 : 1);

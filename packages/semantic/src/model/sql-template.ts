@@ -1,60 +1,144 @@
-/** Reads the SQL fragments of a data model: `{CUBE}.x`, `{member}`, `{cube}.x`, `{cube.member}`. */
-import type { SqlPart, SqlTemplate } from './data-model.ts';
+/** Reads the SQL fragments of a data model: `{CUBE}.x`, `{member}`, `{cube}.x`, `{cube.member}`; `\{` is a brace of the SQL itself. */
+import type { DimensionReference, SqlPart, SqlTemplate } from './data-model.ts';
+import type { ModelNames } from './names.ts';
+import { noCompileContext } from './read-shape.ts';
+import { noJinja } from './yaml-source.ts';
 
-const reference = /\{([^{}]*)\}/g;
 const name = /^[A-Za-z_][A-Za-z0-9_]*$/;
+/** What other versions of this format put into fragments, with what is to be done instead. */
+const foreign: Readonly<Record<string, string>> = {
+  FILTER_PARAMS:
+    'FILTER_PARAMS is not supported: filters of a query reach the cube by themselves; what must always hold is written into a policy',
+  FILTER_GROUP: 'FILTER_GROUP is not supported: filters of a query reach the cube by themselves',
+  SECURITY_CONTEXT: 'SECURITY_CONTEXT is not supported: rows are kept from users by access_policy',
+  COMPILE_CONTEXT: noCompileContext,
+  SQL_UTILS: 'SQL_UTILS is not supported: times are turned into the time zone of the query by themselves',
+};
 
-/** What the names in a fragment mean: which cubes and which members there are. */
-export interface TemplateScope {
-  /** The cube that the fragment stands in. */
-  readonly cube: string;
-  readonly hasCube: (cube: string) => boolean;
-  readonly hasMember: (cube: string, member: string) => boolean;
-}
+/** A fragment, or what is wrong with it. `isLost`: it names what another reported error leaves unknown. */
+export type ParsedTemplate = { readonly parts: SqlTemplate } | { readonly problem: string } | { readonly isLost: true };
 
 /**
  * Parses a fragment. The text between references is SQL of the warehouse, written by the model's author, and is trusted.
- * @returns the parts, or a sentence that says what is wrong.
+ * @param cube the cube that the fragment stands in
  */
-export function parseSqlTemplate(text: string, scope: TemplateScope): SqlTemplate | string {
+export function parseSqlTemplate(text: string, cube: string, names: ModelNames): ParsedTemplate {
+  const trimmed = text.trim();
   // A fragment that is one bare name is a column of its own cube, whatever else is joined.
-  if (name.test(text.trim()) && !/^(true|false|null)$/i.test(text.trim())) {
-    return [
-      { kind: 'cube', cube: scope.cube },
-      { kind: 'text', text: `.${text.trim()}` },
-    ];
+  if (name.test(trimmed) && !/^(true|false|null)$/i.test(trimmed)) {
+    return {
+      parts: [
+        { kind: 'cube', cube },
+        { kind: 'text', text: `.${trimmed}` },
+      ],
+    };
   }
+  if (/\{\{|\{%|\{#/.test(text.replaceAll(/\\[{}]/g, ''))) return { problem: noJinja };
   const parts: SqlPart[] = [];
+  let plain = '';
   let end = 0;
-  for (const match of text.matchAll(reference)) {
-    if (match.index > end) parts.push({ kind: 'text', text: text.slice(end, match.index) });
+  let isLost = false;
+  for (const match of text.matchAll(/\\([{}])|\{([^{}]*)\}|[{}]/g)) {
+    plain += text.slice(end, match.index);
     end = match.index + match[0].length;
-    const part = parseReference((match[1] ?? '').trim(), scope);
-    if (typeof part === 'string') return part;
-    parts.push(part);
+    const [, escaped, inside] = match;
+    if (escaped !== undefined) plain += escaped;
+    else if (inside === undefined)
+      return { problem: 'a brace in the SQL has no partner; a brace of the SQL itself is written \\{' };
+    else {
+      const part = parseReference(inside.trim(), cube, names);
+      if ('problem' in part) return part;
+      if ('isLost' in part) isLost = true;
+      else {
+        if (plain !== '') parts.push({ kind: 'text', text: plain });
+        plain = '';
+        parts.push(part);
+      }
+    }
   }
-  if (end < text.length) parts.push({ kind: 'text', text: text.slice(end) });
+  plain += text.slice(end);
   // A comment must not swallow what is written behind the fragment.
-  if (text.includes('--')) parts.push({ kind: 'text', text: '\n' });
-  const stray = parts.find((part) => part.kind === 'text' && /[{}]/.test(part.text));
-  return stray === undefined ? parts : 'a brace in the SQL has no partner';
+  if (text.includes('--')) plain += '\n';
+  if (plain !== '') parts.push({ kind: 'text', text: plain });
+  return isLost ? { isLost } : { parts };
 }
 
-function parseReference(inside: string, scope: TemplateScope): SqlPart | string {
-  const names = inside.split('.').map((part) => part.trim());
-  const [first = '', second, ...rest] = names;
-  if (first === 'FILTER_PARAMS') return 'FILTER_PARAMS is not supported: write the filter into a view or a policy';
-  if (!names.every((part) => name.test(part)) || rest.length > 0) {
-    return `"{${inside}}" is not a reference; write {CUBE}, {member} or {cube.member}`;
+/** A member or cube that stands between braces. */
+function parseReference(
+  inside: string,
+  own: string,
+  names: ModelNames,
+): Exclude<SqlPart, { kind: 'text' | 'literal' }> | { readonly problem: string } | { readonly isLost: true } {
+  const [first = '', second, ...rest] = inside.split('.').map((part) => part.trim());
+  const known = Object.hasOwn(foreign, first) ? foreign[first] : undefined;
+  if (known !== undefined) return { problem: known };
+  if (second === 'sql()' && name.test(first)) {
+    return { problem: `"{${inside}}" is not supported: write the query out, or join the cube ${first}` };
   }
-  const cube = first === 'CUBE' ? scope.cube : first;
-  if (second === undefined) {
-    if (first === 'CUBE') return { kind: 'cube', cube };
-    if (scope.hasMember(scope.cube, first)) return { kind: 'member', cube: scope.cube, member: first };
-    if (scope.hasCube(first)) return { kind: 'cube', cube: first };
-    return `no member or cube "${first}" in cube ${scope.cube}`;
+  if (rest.length > 0 && [first, second, ...rest].every((part) => part !== undefined && name.test(part))) {
+    return { problem: `"{${inside}}" has a path of several parts; write {cube.member}, and the path into a view` };
   }
-  if (!scope.hasCube(cube)) return `no cube "${cube}"`;
-  if (!scope.hasMember(cube, second)) return `no member "${second}" in cube ${cube}`;
-  return { kind: 'member', cube, member: second };
+  if (!name.test(first) || (second !== undefined && !name.test(second)) || rest.length > 0) {
+    const brace = inside.length < 60 ? `"{${inside}}"` : 'this';
+    return {
+      problem: `${brace} is not a reference; write {CUBE}, {member} or {cube.member}, and \\{ for a brace of the SQL`,
+    };
+  }
+  const isOwn = first === 'CUBE' || (first === 'TABLE' && names.cube(first) === 'missing');
+  const cube = isOwn ? own : first;
+  if (second !== undefined) return findMember(cube, second, names);
+  if (isOwn) return { kind: 'cube', cube };
+  const state = names.member(own, first);
+  if (state === 'there') return { kind: 'member', cube: own, member: first };
+  const cubeState = names.cube(first);
+  if (cubeState === 'there') return { kind: 'cube', cube: first };
+  if (state === 'lost' || cubeState === 'lost') return { isLost: true };
+  const candidates = [...names.membersOf(own), ...names.cubes()];
+  return { problem: `no member or cube "${first}" in cube ${own}${names.suggest(first, candidates)}` };
+}
+
+/** A member of a cube, by names. */
+export function findMember(
+  cube: string,
+  member: string,
+  names: ModelNames,
+): ({ readonly kind: 'member' } & DimensionReference) | { readonly problem: string } | { readonly isLost: true } {
+  const state = names.cube(cube);
+  if (state === 'lost') return { isLost: true };
+  if (state === 'missing') return { problem: `no cube "${cube}"${names.suggest(cube, names.cubes())}` };
+  const found = names.member(cube, member);
+  if (found === 'there') return { kind: 'member', cube, member };
+  if (found === 'lost') return { isLost: true };
+  return { problem: `no member "${member}" in cube ${cube}${names.suggest(member, names.membersOf(cube))}` };
+}
+
+/** A member as lists name it: `status`, `users.city`, `CUBE.status`, each also in braces. */
+export function parseMemberName(
+  text: string,
+  own: string,
+  names: ModelNames,
+): DimensionReference | { readonly problem: string } | { readonly isLost: true } {
+  const inside = /^\{([^{}]*)\}$/.exec(text.trim())?.[1] ?? text;
+  const [first = '', second, ...rest] = inside.split('.').map((part) => part.trim());
+  if (rest.length > 0 || !name.test(first) || (second !== undefined && !name.test(second))) {
+    return { problem: `"${text.slice(0, 80)}" is not a member; write member or cube.member` };
+  }
+  if (second === undefined) return findMember(own, first, names);
+  return findMember(first === 'CUBE' ? own : first, second, names);
+}
+
+/**
+ * The SQL of a cube: a query, or a name, without references.
+ * @returns the text as the warehouse gets it, or what is wrong with it
+ */
+export function parseCubeSql(text: string): { readonly sql: string } | { readonly problem: string } {
+  if (/\{\{|\{%|\{#/.test(text.replaceAll(/\\[{}]/g, ''))) return { problem: noJinja };
+  const reference = /(?<!\\)\{\s*([A-Za-z_]\w*)[\w.]*\s*(?:\}|\()/.exec(text);
+  const why = foreign[reference?.[1] ?? ''];
+  if (reference !== null) {
+    return {
+      problem: why ?? `the sql of a cube is plain SQL: references such as "${reference[0]}" are not supported here`,
+    };
+  }
+  return { sql: text.replaceAll(/\\([{}])/g, '$1') };
 }

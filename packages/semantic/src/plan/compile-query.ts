@@ -1,176 +1,157 @@
 /**
- * A resolved query → one SELECT of a dialect with bound parameters.
+ * A resolved SELECT over one relation → SQL of a dialect with bound parameters.
  *
- * Inner queries compute keys (what rows are grouped by) and measures; an outer one computes the selected expressions,
- * HAVING, ORDER BY and LIMIT from those. Each cube is a leaf that its row filter is part of, so that nothing outside can
- * reach a filtered row. Where a join would repeat the rows of a measure's cube, the measure is computed from the distinct
- * (keys, primary key) of that cube, in an inner query of its own; the inner queries have the same keys and are joined.
+ * An inner query computes keys (what rows are grouped by) and measures; an outer one computes the selected expressions, HAVING, ORDER BY
+ * and LIMIT from those. Each cube is a leaf that its row filter is part of, so that nothing outside can reach a filtered row. Where a join
+ * would repeat the rows of a measure's cube, the measure is computed from the distinct (keys, primary key) of that cube.
  */
-
-import type { Dialect } from '../dialects/dialect.ts';
-import type { DataModel, Measure } from '../model/data-model.ts';
-import type { Subject } from '../policy/subject.ts';
+import type { RelationMember } from '../model/data-model.ts';
 import type { ResolvedQuery } from '../query/resolve-query.ts';
-import { type ExpressionNumbers, numberExpressions, type ResolvedExpression } from '../query/resolved-expression.ts';
-import { SemanticError } from '../semantic-error.ts';
-import { createBinder, type EmitScope, emitDimension, emitExpression, type Parameter } from './emit-expression.ts';
-import { emitFrom, type RowSource } from './emit-from.ts';
-import { emitViewFilter } from './emit-leaves.ts';
-import { type JoinTree, joinTree, type NodePath, pathOf } from './join-tree.ts';
-import { mayFail } from './may-fail.ts';
-import { emitBlock, measureId, neededMeasures, planBlocks, referToMeasure } from './plan-blocks.ts';
+import {
+  contains,
+  type ExpressionNumbers,
+  numberExpressions,
+  partsOf,
+  type ResolvedExpression,
+} from '../query/resolved-expression.ts';
+import { typeOf } from '../query/value-type.ts';
+import { emitExpression } from './emit-expression.ts';
+import { emitRows } from './facts.ts';
+import { emitFilled } from './fill.ts';
+import type { CompileContext, GroupKey, GroupMeasure, GroupRequest, GroupScope } from './group-scope.ts';
+import { emitGroups } from './groups.ts';
+import { joinForest, pathOf } from './join-tree.ts';
+import { queryAccess } from './query-access.ts';
+import { takenMembers } from './taken-members.ts';
 
-/** A compiled query: SQL with numbered parameters, and the names of its columns. */
-export interface CompiledQuery {
+/** A compiled SELECT, which can stand alone or as a table of another. */
+export interface CompiledBlock {
   readonly sql: string;
-  readonly parameters: readonly Parameter[];
+  /** The names of its columns, in order. */
   readonly columns: readonly string[];
+  /** The names of the cubes whose rows it reads. */
+  readonly cubes: ReadonlySet<string>;
 }
 
+/** A selected column with its name: `sql AS name`. The query's own names are the default; they need not differ. */
+export type EmitColumn = (sql: string, index: number) => string;
+
 /**
- * Compiles a query that was resolved for the same model and subject.
+ * Compiles a query that was resolved for the same model and rights.
+ * @param column writes a selected column: as a table of another query wants it, or whoever reads the answer
  * @throws SemanticError QUERY_NOT_PLANNABLE when the data model does not allow a right answer
  */
-export function compileQuery(
-  query: ResolvedQuery,
-  model: DataModel,
-  subject: Subject,
-  dialect: Dialect,
-): CompiledQuery {
-  const tree = joinTree(model, query.relation);
-  const binder = createBinder(dialect);
+export function compileBlock(query: ResolvedQuery, context: CompileContext, column?: EmitColumn): CompiledBlock {
+  const scope = scopeOf(query, context);
   const numberOf = numberExpressions();
-  const taken = takenMembers(query);
-  const newScope = (reader: string): EmitScope => ({
-    tree,
-    dialect,
-    binder,
-    nodes: new Set(),
-    reader,
-    onRead: () => {},
-  });
-  // What a member reads of another cube is taken from that cube as if the query had named it; what joins and row filters
-  // read is not.
-  const memberScope = (reader: string): EmitScope => ({ ...newScope(reader), onRead: taken.add });
-
-  const shared = newScope('This query');
-  /** Dimensions in a row expression are emitted where they stand; the nodes that they need are shared. */
-  const emitRow = (expression: ResolvedExpression) =>
-    emitExpression(expression, shared, (it) => {
-      if (it.kind !== 'dimension' || it.member.member.kind !== 'dimension') return null;
-      const scope = { ...memberScope(it.member.name), nodes: shared.nodes };
-      return emitDimension(it.member.member, pathOf(it.member.path), scope);
+  const measures = measuresOf(query);
+  const { request, nameOf } = requestOf(query, [...measures.values()], numberOf);
+  const groups = query.groupBy === null ? emitRows(request, scope) : scope.groups(request, scope);
+  const rows = query.fill ? emitFilled(groups, request, scope) : groups;
+  const emit = (expression: ResolvedExpression): string =>
+    emitExpression(expression, context, (it) => {
+      const key = isKeyLike(it) ? nameOf.get(numberOf(it)) : undefined;
+      if (key !== undefined) return `g.${key}`;
+      if (it.kind !== 'measure') return null;
+      const measure = measures.get(it.member.name);
+      return measure === undefined ? null : `g.${measure.name}`;
     });
+  const columns = query.select.map(({ name }) => name);
+  const named: EmitColumn = (sql, index) => `${sql} AS ${context.dialect.quote(columns[index] ?? '')}`;
+  const sql = emitOuter(query, rows, emit, numberOf, { context, column: column ?? named });
+  return { sql, columns, cubes: scope.cubes };
+}
 
-  const isGrouped = query.groupBy !== null;
-  const keys = keyExpressions(query, numberOf).map(([number, expression], index) => ({
-    number,
-    name: `k${index}`,
-    sql: emitRow(expression),
-  }));
-  // Grouped by literals alone, there is one group, and none where there are no rows.
-  if (keys.length === 0 && isGrouped && query.groupBy.length > 0) keys.push({ number: -1, name: 'k0', sql: '1' });
-  const viewFilter = emitViewFilter(query, subject, { ...shared, reader: 'An access policy' });
-  const condition = query.where === null ? null : emitRow(query.where);
-  if (!isGrouped) requireOneGrain(query, tree, shared.nodes);
-
-  const measures = neededMeasures(query, memberScope);
-  const blocks = planBlocks(measures.values(), shared.nodes, tree, memberScope);
-  const rows: RowSource = {
-    tree,
-    dialect,
-    subject,
-    newScope,
-    takenFrom: taken.of,
-    viewFilter,
-    condition,
-    canFail: [query.where, query.having].some((it) => it !== null && mayFail(it)),
+function scopeOf(query: ResolvedQuery, context: CompileContext): GroupScope {
+  const { model, rights } = context;
+  const forest = joinForest(model, query.relation);
+  return {
+    context,
+    forest,
+    access: queryAccess(forest, rights, query.taken, takenMembers(query.taken.values(), model)),
+    cubes: new Set(),
+    locate: (tree, path) => tree.locate(path),
+    groups: emitGroups,
   };
-
-  const columnOf = new Map(
-    blocks.flatMap((block, index) => block.measures.map(({ column }) => [column, `b${index}.${column}`] as const)),
-  );
-  const emitMeasure = (measure: Measure, path: NodePath, scope: EmitScope): string => {
-    if (measure.aggregation !== 'number') {
-      return columnOf.get(measures.get(measureId(path, measure))?.column ?? '') ?? 'NULL';
-    }
-    const parts = measure.sql.map((part) => {
-      if (part.kind === 'text') return part.text;
-      if (part.kind === 'cube') throw new Error(`measure ${measure.name} reads a column`);
-      const target = referToMeasure(path, part.cube, part.member, scope);
-      return emitMeasure(target.measure, target.path, scope);
-    });
-    return `(${parts.join('')})`;
-  };
-  const keyNames = new Map(keys.map(({ number, name }) => [number, `b0.${name}`]));
-  const emitOuter = (expression: ResolvedExpression) =>
-    emitExpression(expression, { dialect, binder }, (it) => {
-      const key = isKeyLike(it) ? keyNames.get(numberOf(it)) : undefined;
-      if (key !== undefined) return key;
-      if (it.kind !== 'measure' || it.member.member.kind !== 'measure') return null;
-      return emitMeasure(it.member.member, pathOf(it.member.path), newScope(it.member.name));
-    });
-
-  const select = query.select.map(({ name, expression }) => `${emitOuter(expression)} AS ${dialect.quote(name)}`);
-  const joined = blocks.map((block, index) => {
-    const sql = emitBlock(block, keys, emitFrom(block.nodes, rows), isGrouped);
-    if (index === 0) return `(${sql}) AS b0`;
-    if (keys.length === 0) return `CROSS JOIN (${sql}) AS b${index}`;
-    const on = keys.map(({ name }) => dialect.isNotDistinct(`b0.${name}`, `b${index}.${name}`)).join(' AND ');
-    return `LEFT JOIN (${sql}) AS b${index} ON ${on}`;
-  });
-  const sql = [
-    `SELECT ${query.isDistinct ? 'DISTINCT ' : ''}${select.join(', ')} FROM ${joined.join(' ')}`,
-    ...(query.having === null ? [] : [`WHERE ${emitOuter(query.having)}`]),
-    ...emitOrder(query, numberOf, emitOuter),
-    ...(query.limit === null ? [] : [`LIMIT ${query.limit}`]),
-    ...(query.offset === null ? [] : [`OFFSET ${query.offset}`]),
-  ].join(' ');
-  return { sql, parameters: binder.parameters, columns: query.select.map(({ name }) => name) };
 }
 
 /** A literal is never a key: it would be a parameter in GROUP BY, and means the same outside. */
 const isKeyLike = ({ kind }: ResolvedExpression) => kind !== 'literal' && kind !== 'number' && kind !== 'time';
 
-/** What the inner queries compute per row or group: the grouping keys, or for ungrouped rows every output expression. */
-function keyExpressions(query: ResolvedQuery, numberOf: ExpressionNumbers) {
-  const candidates = query.groupBy ?? [...query.select, ...query.orderBy].map(({ expression }) => expression);
-  return [...new Map(candidates.filter(isKeyLike).map((expression) => [numberOf(expression), expression]))];
+/** What the inner query computes: the grouping keys, or for rows as they are every output expression, and the measures. */
+function requestOf(query: ResolvedQuery, measures: readonly GroupMeasure[], numberOf: ExpressionNumbers) {
+  const candidates =
+    query.groupBy ?? [...query.select, ...query.orderBy].flatMap(({ expression }) => rowParts(expression));
+  const nameOf = new Map<number, string>();
+  const keys: GroupKey[] = [];
+  for (const expression of candidates) {
+    const number = numberOf(expression);
+    if (!isKeyLike(expression) || nameOf.has(number)) continue;
+    const name = `k${keys.length}`;
+    nameOf.set(number, name);
+    keys.push({ name, expression });
+  }
+  // Grouped by literals alone, there is one group, and none where there are no rows.
+  if (keys.length === 0 && query.groupBy !== null && query.groupBy.length > 0) {
+    keys.push({ name: 'k0', expression: { kind: 'number', text: '1', location: 0 } });
+  }
+  const request: GroupRequest = { keys, measures, where: query.where, shifts: new Map() };
+  return { request, nameOf };
 }
 
-/** The members that the query takes from each cube, to which may be added. */
-function takenMembers(query: ResolvedQuery) {
-  const taken = new Map<string, Set<string>>();
-  const of = (cube: string): ReadonlySet<string> => taken.get(cube) ?? new Set();
-  const add = (cube: string, member: string) => {
-    taken.set(cube, new Set(of(cube)).add(member));
+/** The parts of an expression that can be computed row by row: what stands around a window function is computed with it. */
+const rowParts = (expression: ResolvedExpression): readonly ResolvedExpression[] =>
+  contains(expression, 'window') || contains(expression, 'subquery') || contains(expression, 'in-subquery')
+    ? partsOf(expression).flatMap(rowParts)
+    : [expression];
+
+/** The measures that the query names, by their names in it. */
+function measuresOf(query: ResolvedQuery): ReadonlyMap<string, GroupMeasure> {
+  const found = new Map<string, GroupMeasure>();
+  const add = ({ name, path, member }: RelationMember): void => {
+    if (member.kind !== 'measure' || found.has(name)) return;
+    found.set(name, { name: `m${found.size}`, measure: member, path: pathOf(path), reader: name });
   };
-  for (const { member } of query.taken.values()) add(member.cube, member.name);
-  return { of, add };
+  const visit = (expression: ResolvedExpression): void => {
+    if (expression.kind === 'measure') add(expression.member);
+    for (const part of partsOf(expression)) visit(part);
+  };
+  for (const { expression } of [...query.select, ...query.orderBy]) visit(expression);
+  if (query.having !== null) visit(query.having);
+  return found;
 }
 
-function emitOrder(
+/** The outer SELECT: what the query selects, of which groups or rows, in which order. */
+function emitOuter(
   query: ResolvedQuery,
-  numberOf: ExpressionNumbers,
+  rows: string,
   emit: (expression: ResolvedExpression) => string,
-): string[] {
-  const positions = new Map<number, number>();
-  for (const [index, { expression }] of query.select.entries()) positions.set(numberOf(expression), index + 1);
-  const columns = query.orderBy.map(({ expression, isDescending, nullsFirst }) => {
-    // With DISTINCT an expression may only be sorted by as the column that it is.
-    const column = positions.get(numberOf(expression)) ?? emit(expression);
-    return `${column} ${isDescending ? 'DESC' : 'ASC'} NULLS ${nullsFirst ? 'FIRST' : 'LAST'}`;
-  });
-  return columns.length === 0 ? [] : [`ORDER BY ${columns.join(', ')}`];
-}
-
-/** Rows without grouping need one cube whose rows they are: two branches of many rows each would be a cross product. */
-function requireOneGrain(query: ResolvedQuery, tree: JoinTree, nodes: ReadonlySet<NodePath>): void {
-  const closed = tree.close(nodes);
-  if (closed.some((path) => !tree.isMultiplied(path, closed))) return;
-  throw new SemanticError(
-    'QUERY_NOT_PLANNABLE',
-    `Rows of ${query.relation.name} with these members would be every combination of unrelated rows.`,
-    'Group by dimensions and select measures, or select members of fewer cubes.',
-  );
+  numberOf: ExpressionNumbers,
+  { context, column }: { readonly context: CompileContext; readonly column: EmitColumn },
+): string {
+  const sorted = (expression: ResolvedExpression, sql: string) =>
+    typeOf(expression) === 'string' ? context.dialect.ordered(sql) : sql;
+  const order = (place: (expression: ResolvedExpression) => string): string[] => {
+    const items = query.orderBy.map(
+      ({ expression, isDescending, nullsFirst }) =>
+        `${sorted(expression, place(expression))} ${isDescending ? 'DESC' : 'ASC'} NULLS ${nullsFirst ? 'FIRST' : 'LAST'}`,
+    );
+    return items.length === 0 ? [] : [`ORDER BY ${items.join(', ')}`];
+  };
+  const page = [
+    ...(query.limit === null ? [] : [`LIMIT ${query.limit}`]),
+    ...(query.offset === null ? [] : [`OFFSET ${query.offset}`]),
+  ];
+  const from = `FROM (${rows}) AS g${query.having === null ? '' : ` WHERE ${emit(query.having)}`}`;
+  if (!query.isDistinct) {
+    const select = query.select.map(({ expression }, index) => column(emit(expression), index));
+    return [`SELECT ${select.join(', ')} ${from}`, ...order(emit), ...page].join(' ');
+  }
+  // Made distinct first: what rows are sorted by may be another expression over the same column, as a collation is.
+  const placeOf = new Map(query.select.map(({ expression }, index) => [numberOf(expression), `o.c${index}`]));
+  const distinct = query.select.map(({ expression }, index) => `${emit(expression)} AS c${index}`);
+  const select = query.select.map((_, index) => column(`o.c${index}`, index));
+  const ordered = order((expression) => placeOf.get(numberOf(expression)) ?? emit(expression));
+  const inner = `SELECT DISTINCT ${distinct.join(', ')} ${from}`;
+  return [`SELECT ${select.join(', ')} FROM (${inner}) AS o`, ...ordered, ...page].join(' ');
 }

@@ -1,104 +1,34 @@
-/** Expressions and SQL fragments of the model → SQL text of a dialect. Values are bound, never written into the text. */
-
-import type { Dialect, ParameterType } from '../dialects/dialect.ts';
-import type { Dimension, MemberType, SqlTemplate } from '../model/data-model.ts';
-import type { BoundValue } from '../policy/access-policy.ts';
+/** Expressions → SQL text of a dialect. Values are bound, never written into the text. */
 import type { ResolvedExpression } from '../query/resolved-expression.ts';
+import { type ComparisonOperator, granularities, type ScalarFunction } from '../query/semantic-query.ts';
+import { memberTypeOf, typeOf } from '../query/value-type.ts';
 import { SemanticError } from '../semantic-error.ts';
-import type { JoinTree, NodePath } from './join-tree.ts';
+import type { CompileContext } from './group-scope.ts';
+import { isMixed, isWritten, numberKindOf, resultsOf } from './value-kind.ts';
 
-/** A bound value of a compiled query. Integers are bigints, times are texts. */
-export type Parameter = string | number | bigint | boolean;
+/** What an expression is emitted with. */
+type ExpressionScope = Pick<CompileContext, 'dialect' | 'binder' | 'subquery'>;
+type Leaf = (expression: ResolvedExpression) => string | null;
+type Call = Extract<ResolvedExpression, { kind: 'call' }>;
 
-/** Collects the bound values of one query. Parameters are numbered, so pieces of SQL may be put together in any order. */
-export interface Binder {
-  readonly parameters: readonly Parameter[];
-  /** The placeholder of a value that stands for, or is compared with, a value of `type`. */
-  bind(value: BoundValue, type: MemberType): string;
-}
-
-/** A binder without values. */
-export function createBinder(dialect: Dialect): Binder {
-  const parameters: Parameter[] = [];
-  const placeholders = new Map<string, string>();
-  return {
-    parameters,
-    bind(value, type) {
-      const parameterType = parameterTypeOf(value, type);
-      // The same value bound twice is one parameter: the text of an expression is then the same wherever it stands.
-      const key = `${parameterType} ${value}`;
-      const known = placeholders.get(key);
-      if (known !== undefined) return known;
-      parameters.push(parameterType === 'integer' ? BigInt(value) : value);
-      const placeholder = dialect.placeholder(parameters.length, parameterType);
-      placeholders.set(key, placeholder);
-      return placeholder;
-    },
-  };
-}
-
-function parameterTypeOf(value: BoundValue, type: MemberType): ParameterType {
-  switch (typeof value) {
-    case 'bigint':
-      return 'integer';
-    case 'number':
-      return Number.isSafeInteger(value) ? 'integer' : 'double';
-    case 'boolean':
-      return 'boolean';
-    case 'string':
-      return type === 'time' ? 'time' : 'string';
-  }
-}
-
-/** Where SQL is being emitted: over which tree, for whom, and which nodes it has come to need. */
-export interface EmitScope {
-  readonly tree: JoinTree;
-  readonly dialect: Dialect;
-  readonly binder: Binder;
-  readonly nodes: Set<NodePath>;
-  /** What reads, as the asking user knows it, for messages: a member's name, say. */
-  readonly reader: string;
-  /** Told of each member that is read in another cube than the one that the reference stands in. */
-  readonly onRead: (cube: string, member: string) => void;
-}
-
-/**
- * The SQL of a fragment that stands in the cube at `path`. The nodes that it reads are added to the scope.
- * References end and stay few: loading a model checks that.
- */
-export function emitTemplate(sql: SqlTemplate, path: NodePath, scope: EmitScope): string {
-  scope.nodes.add(path);
-  return sql
-    .map((part) => {
-      if (part.kind === 'text') return part.text;
-      const target = scope.tree.refer(path, part.cube, scope.reader);
-      scope.nodes.add(target);
-      if (part.kind === 'cube') return scope.dialect.quote(scope.tree.alias(target));
-      const member = scope.tree.cube(target).members.get(part.member);
-      if (member?.kind !== 'dimension') throw new Error(`${part.cube}.${part.member} is no dimension`);
-      if (target !== path) scope.onRead(part.cube, part.member);
-      return `(${emitTemplate(member.sql, target, scope)})`;
-    })
-    .join('');
-}
-
-/** The SQL of a dimension of the cube at `path`. A string is made one: a column may be a UUID or a number. */
-export function emitDimension(dimension: Dimension, path: NodePath, scope: EmitScope): string {
-  const sql = `(${emitTemplate(dimension.sql, path, scope)})`;
-  return dimension.type === 'string' ? scope.dialect.text(sql) : sql;
-}
+/** A text that no query of a person is long enough for; nested parts that stand twice get there. */
+const lengthMax = 200_000;
+/** How far times can be moved in one expression, so that no time of the calendar is moved out of what warehouses hold. */
+const yearsMax = 1000;
+const placesMax = 18;
 
 /**
  * The SQL of an expression. `leaf` may give the SQL of a whole subexpression, such as the column it was computed into;
- * where it gives null, the expression is emitted from its parts.
+ * where it gives null, the expression is emitted from its parts. Nothing of it fails on a value: there the result is null.
+ * @throws SemanticError SQL_NOT_SUPPORTED, QUERY_NOT_PLANNABLE
  */
-export function emitExpression(
-  expression: ResolvedExpression,
-  scope: Pick<EmitScope, 'dialect' | 'binder'>,
-  leaf: (expression: ResolvedExpression) => string | null,
-): string {
-  const given = leaf(expression);
-  if (given !== null) return given;
+export function emitExpression(expression: ResolvedExpression, scope: ExpressionScope, leaf: Leaf): string {
+  const sql = leaf(expression) ?? emitParts(expression, scope, leaf);
+  if (sql.length > lengthMax) throw new SemanticError('SQL_NOT_SUPPORTED', 'An expression of this query is too large.');
+  return sql;
+}
+
+function emitParts(expression: ResolvedExpression, scope: ExpressionScope, leaf: Leaf): string {
   const emit = (it: ResolvedExpression) => emitExpression(it, scope, leaf);
   const { binder, dialect } = scope;
   switch (expression.kind) {
@@ -107,43 +37,212 @@ export function emitExpression(
       return binder.bind(expression.value, typeof expression.value === 'boolean' ? 'boolean' : 'string');
     case 'number':
       // Decimal notation, checked by the parser.
-      return expression.text;
+      return dialect.number(expression.text);
     case 'time':
       return binder.bind(expression.value, 'time');
     case 'compare':
-      return `(${emit(expression.left)} ${expression.operator} ${emit(expression.right)})`;
-    case 'arithmetic':
-      if (expression.operator === '/') return dialect.divide(emit(expression.left), emit(expression.right));
-      return `(${emit(expression.left)} ${expression.operator} ${emit(expression.right)})`;
+      return emitComparison(expression.operator, expression.left, expression.right, scope, leaf);
+    case 'arithmetic': {
+      const { operator } = expression;
+      const [left, right] = [emit(expression.left), emit(expression.right)];
+      if (operator === '/') return dialect.divide(left, right);
+      return dialect.arithmetic(operator, left, right, numberKindOf(expression).isDouble);
+    }
     case 'and':
     case 'or':
       return `(${expression.operands.map(emit).join(expression.kind === 'and' ? ' AND ' : ' OR ')})`;
     case 'not':
       return `(NOT ${emit(expression.operand)})`;
     case 'negate':
-      return `(- ${emit(expression.operand)})`;
+      if (isWritten(expression.operand)) return `(-${emit(expression.operand)})`;
+      return dialect.arithmetic('-', '0', emit(expression.operand), numberKindOf(expression).isDouble);
     case 'is-null':
       return `(${emit(expression.operand)} IS ${expression.isNegated ? 'NOT ' : ''}NULL)`;
     case 'in':
-      return `(${emit(expression.operand)} ${expression.isNegated ? 'NOT ' : ''}IN (${expression.items.map(emit).join(', ')}))`;
-    case 'between':
-      return `(${emit(expression.operand)} ${expression.isNegated ? 'NOT ' : ''}BETWEEN ${emit(expression.low)} AND ${emit(expression.high)})`;
+      return emitIn(expression, scope, leaf);
+    case 'between': {
+      const { operand, low, high, isNegated } = expression;
+      const operands = [operand, low, high];
+      const between = (...[value, from, to]: readonly string[]) =>
+        `(${value} ${isNegated ? 'NOT ' : ''}BETWEEN ${from} AND ${to})`;
+      const isNumber = typeOf(operand) === 'number' || typeOf(low) === 'number';
+      if (isNumber && !isPlain(operands)) return dialect.compareNumbers(operands.map(emit), between);
+      return between(...operands.map((it) => orderedText(it, emit(it), scope)));
+    }
     case 'like': {
-      const operator = `${expression.isNegated ? 'NOT ' : ''}${expression.isCaseSensitive ? 'LIKE' : 'ILIKE'}`;
-      return `(${emit(expression.operand)} ${operator} ${binder.bind(expression.pattern, 'string')} ESCAPE '\\')`;
+      const pattern = binder.bind(toPattern(expression.pattern), 'string');
+      const sql = dialect.like(emit(expression.operand), pattern, expression.isCaseSensitive);
+      return expression.isNegated ? `(NOT ${sql})` : sql;
     }
     case 'case': {
-      const branches = expression.branches
-        .map(({ when, result }) => `WHEN ${emit(when)} THEN ${emit(result)}`)
-        .join(' ');
-      return `(CASE ${branches}${expression.otherwise === null ? '' : ` ELSE ${emit(expression.otherwise)}`} END)`;
+      const asResult = resultEmitter(resultsOf(expression), scope, leaf);
+      const branches = expression.branches.map(({ when, result }) => `WHEN ${emit(when)} THEN ${asResult(result)}`);
+      const otherwise = expression.otherwise === null ? '' : ` ELSE ${asResult(expression.otherwise)}`;
+      return `(CASE ${branches.join(' ')}${otherwise} END)`;
     }
     case 'call':
-      return `${expression.name}(${expression.args.map(emit).join(', ')})`;
-    case 'date-trunc':
-      return dialect.dateTrunc(expression.granularity, emit(expression.operand));
+      return emitCall(expression, scope, leaf);
+    case 'date-trunc': {
+      const granularity = granularities.find((it) => it === expression.granularity);
+      if (granularity === undefined) throw new SemanticError('SQL_NOT_SUPPORTED', 'This granularity is not known.');
+      return dialect.dateTrunc(granularity, emit(expression.operand));
+    }
+    case 'date-part':
+      return dialect.datePart(expression.part, emit(expression.operand));
+    case 'shift-time':
+      if (yearsMoved(expression) > yearsMax) {
+        throw new SemanticError('SQL_NOT_SUPPORTED', `A time cannot be moved by more than ${yearsMax} years.`);
+      }
+      return dialect.addInterval(emit(expression.operand), expression.interval);
+    case 'local-time':
+      return dialect.localTime(emit(expression.operand), expression.timezone);
+    case 'cast': {
+      const { operand, type, places } = expression;
+      if (places !== null && (places < 0 || places > placesMax)) {
+        throw new SemanticError('SQL_NOT_SUPPORTED', `A decimal has 0 to ${placesMax} places behind the point.`);
+      }
+      return dialect.cast(emit(operand), memberTypeOf(operand), type, places);
+    }
+    case 'is-truth':
+      return `(${emit(expression.operand)} IS ${expression.isNegated ? 'NOT ' : ''}${expression.value ? 'TRUE' : 'FALSE'})`;
     case 'dimension':
     case 'measure':
       throw new SemanticError('QUERY_NOT_PLANNABLE', `${expression.member.name} cannot stand here.`);
+    case 'subquery':
+    case 'in-subquery':
+      return scope.subquery(expression, emit);
+    case 'column':
+    case 'aggregate':
+    case 'window':
+      throw new SemanticError('QUERY_NOT_PLANNABLE', 'This expression cannot stand here.');
   }
+}
+
+/** Whether numbers can be compared as they are: a value beside whole numbers that are written out. */
+const isPlain = ([value, ...others]: readonly ResolvedExpression[]): boolean =>
+  value !== undefined &&
+  ['dimension', 'measure', 'column', 'aggregate', 'window'].includes(value.kind) &&
+  others.every((it) => isWritten(it) && numberKindOf(it).places === 0 && !numberKindOf(it).isDouble);
+
+/** A text as it is ordered; another value as it is. */
+const orderedText = (expression: ResolvedExpression, sql: string, { dialect }: ExpressionScope): string =>
+  typeOf(expression) === 'string' ? dialect.ordered(sql) : sql;
+
+function emitComparison(
+  operator: ComparisonOperator,
+  left: ResolvedExpression,
+  right: ResolvedExpression,
+  scope: ExpressionScope,
+  leaf: Leaf,
+): string {
+  const sides = [left, right].map((it) => emitExpression(it, scope, leaf));
+  const compare = (...[one, other]: readonly string[]) => `(${one} ${operator} ${other})`;
+  const type = typeOf(left) === 'null' ? typeOf(right) : typeOf(left);
+  if (type === 'number' && !isPlain([left, right]) && !isPlain([right, left])) {
+    return scope.dialect.compareNumbers(sides, compare);
+  }
+  if (type !== 'string' || operator === '=' || operator === '<>') return compare(...sides);
+  return compare(...sides.map(scope.dialect.ordered));
+}
+
+function emitIn(expression: Extract<ResolvedExpression, { kind: 'in' }>, scope: ExpressionScope, leaf: Leaf): string {
+  const { operand, items, isNegated } = expression;
+  const type = typeOf(operand);
+  // ClickHouse's IN takes constants of one type.
+  const isList =
+    type === 'number'
+      ? isPlain([operand, ...items])
+      : type !== 'boolean' && items.every(({ kind }) => kind === 'literal' || kind === 'time');
+  if (isList) {
+    const [value, ...list] = [operand, ...items].map((it) => emitExpression(it, scope, leaf));
+    return `(${value} ${isNegated ? 'NOT ' : ''}IN (${list.join(', ')}))`;
+  }
+  const tests = items.map((item) => emitComparison('=', operand, item, scope, leaf));
+  return isNegated ? `(NOT (${tests.join(' OR ')}))` : `(${tests.join(' OR ')})`;
+}
+
+/** Emits values that one is chosen from: numbers all as doubles where some are. */
+function resultEmitter(results: readonly ResolvedExpression[], scope: ExpressionScope, leaf: Leaf) {
+  const areDoubles = isMixed(results);
+  return (expression: ResolvedExpression): string => {
+    const sql = emitExpression(expression, scope, leaf);
+    return areDoubles && typeOf(expression) === 'number' ? scope.dialect.double(sql) : sql;
+  };
+}
+
+function emitCall({ name, args }: Call, scope: ExpressionScope, leaf: Leaf): string {
+  const { dialect } = scope;
+  const emit = (it: ResolvedExpression) => emitExpression(it, scope, leaf);
+  switch (name) {
+    case '||':
+    case 'concat':
+      return dialect.call(
+        name,
+        args.map((it) => asText(it, emit(it), scope)),
+      );
+    case 'coalesce':
+    case 'greatest':
+    case 'least':
+      return dialect.call(name, args.map(resultEmitter(args, scope, leaf)), firstTypeOf(args));
+    case 'nullif': {
+      const [value, other] = args;
+      if (value === undefined || other === undefined) break;
+      return `(CASE WHEN ${emitComparison('=', value, other, scope, leaf)} THEN NULL ELSE ${emit(value)} END)`;
+    }
+    case 'round': {
+      const [value, places] = args;
+      if (value === undefined || places === undefined) break;
+      return dialect.call(name, [emit(value), String(writtenWhole(name, places, 30))]);
+    }
+    case 'split_part': {
+      const [text, separator, place] = args;
+      if (text === undefined || separator === undefined || place === undefined) break;
+      const at = writtenWhole(name, place, 1000);
+      if (separator.kind !== 'literal' || typeof separator.value !== 'string') {
+        throw new SemanticError('SQL_NOT_SUPPORTED', 'split_part takes a separator that is written out.');
+      }
+      if (at === 0) return 'NULL';
+      // Nothing separates nothing: the text is the only part.
+      if (separator.value !== '') return dialect.call(name, [emit(text), emit(separator), String(at)]);
+      return Math.abs(at) === 1 ? emit(text) : dialect.call('left', [emit(text), '0']);
+    }
+  }
+  return dialect.call(name, args.map(emit));
+}
+
+function firstTypeOf(expressions: readonly ResolvedExpression[]) {
+  const known = expressions.find((it) => typeOf(it) !== 'null');
+  return known === undefined ? undefined : memberTypeOf(known);
+}
+
+function asText(expression: ResolvedExpression, sql: string, { dialect }: ExpressionScope): string {
+  const type = memberTypeOf(expression);
+  return type === 'string' ? sql : dialect.cast(sql, type, 'text', null);
+}
+
+/** A whole number that has to be written out. @throws SemanticError SQL_NOT_SUPPORTED */
+function writtenWhole(name: ScalarFunction, expression: ResolvedExpression, max: number): number {
+  const sign = expression.kind === 'negate' ? -1 : 1;
+  const written = expression.kind === 'negate' ? expression.operand : expression;
+  const value = written.kind === 'number' ? Number(written.text) * sign : Number.NaN;
+  if (Number.isInteger(value) && Math.abs(value) <= max) return value;
+  throw new SemanticError('SQL_NOT_SUPPORTED', `${name} takes a whole number of up to ${max} that is written out.`);
+}
+
+/** A pattern in which a backslash stands only before what it escapes, as all warehouses read it alike. */
+function toPattern(pattern: string): string {
+  if (/(?:^|[^\\])(?:\\\\)*\\$/.test(pattern)) {
+    throw new SemanticError('SQL_NOT_SUPPORTED', 'A pattern of LIKE cannot end with a single backslash.');
+  }
+  return pattern.replaceAll(/\\([\s\S])/g, (escaped, character: string) =>
+    /[\\%_]/.test(character) ? escaped : character,
+  );
+}
+
+/** By how many years at most an expression moves a time, to and fro. */
+function yearsMoved(expression: ResolvedExpression): number {
+  if (expression.kind !== 'shift-time') return 0;
+  const { months, days, seconds } = expression.interval;
+  const years = Math.abs(months) / 12 + Math.abs(days) / 365 + Math.abs(seconds) / (365 * 86_400);
+  return years + yearsMoved(expression.operand);
 }

@@ -1,59 +1,64 @@
 /** The joined rows that an inner query reads: leaves with their row filters, joins, the view's filter, the condition. */
-import type { Dialect } from '../dialects/dialect.ts';
-import type { Subject } from '../policy/subject.ts';
 import { SemanticError } from '../semantic-error.ts';
-import { type EmitScope, emitTemplate } from './emit-expression.ts';
-import { emitLeaf } from './emit-leaves.ts';
-import type { JoinTree, NodePath } from './join-tree.ts';
+import { emitCubeFilter, emitTemplate, emitViewFilter } from './emit-member.ts';
+import type { NodePath } from './join-tree.ts';
+import { askedScope, type Needs, newNeeds, realScope, type TreeRequest } from './row-scope.ts';
 
-/** What is the same for all inner queries of a query. */
-export interface RowSource {
-  readonly tree: JoinTree;
-  readonly dialect: Dialect;
-  readonly subject: Subject;
-  /** A scope to emit in; `reader` names who reads, for messages. */
-  readonly newScope: (reader: string) => EmitScope;
-  /** The members that the query takes from a cube. */
-  readonly takenFrom: (cube: string) => ReadonlySet<string>;
-  /** The SQL of the view's own row filter, and of WHERE; null: none. */
-  readonly viewFilter: string | null;
-  readonly condition: string | null;
-  /** Whether a condition of the query can fail on some values. */
-  readonly canFail: boolean;
+/** What rows are read, and which of them. */
+export interface RowsSource {
+  readonly request: TreeRequest;
+  /** The nodes, columns of leaves and further tables. Nodes above them are added. */
+  readonly needs: Needs;
+  /** The SQL of the view's own row filter and of the query's conditions on rows. */
+  readonly conditions: readonly string[];
+  /** The nodes to read, parents first, where they do not begin at the root. */
+  readonly nodes?: readonly NodePath[];
 }
 
 /**
- * `FROM … WHERE …` over the given nodes, which are closed: parents first. Where rows are filtered by a policy and a condition
- * of the query can fail, the permitted rows are fenced off first: an engine that moves the condition below a join would
- * run it on hidden rows, and a failure would tell of them.
+ * `FROM … WHERE …`. An engine may try a condition of the query on rows that a policy hides: none can fail on a value, which would tell of
+ * them; each dialect sees to that.
  * @throws SemanticError QUERY_NOT_PLANNABLE
  */
-export function emitFrom(nodes: readonly NodePath[], source: RowSource): string {
-  const { tree, dialect, subject, newScope, takenFrom, viewFilter, condition, canFail } = source;
-  const leaves = nodes.map((path) => ({
-    ...emitLeaf(path, takenFrom(tree.cube(path).name), subject, newScope('An access policy')),
-    path,
-  }));
-  const joins = leaves.map(({ path, sql }) =>
-    tree.join(path) === null ? sql : `LEFT JOIN ${sql} ON (${joinCondition(path, tree, newScope('A join'))})`,
-  );
-  const rows = `FROM ${joins.join(' ')}`;
-  const isRestricted = viewFilter !== null || leaves.some(({ isFiltered }) => isFiltered);
-  if (!canFail || !isRestricted) return `${rows}${where([viewFilter, condition])}`;
-  const aliases = nodes.map((path) => dialect.quote(tree.alias(path)));
-  return `${dialect.fence(aliases, `${rows}${where([viewFilter])}`)}${where([condition])}`;
+export function emitFrom(source: RowsSource): string {
+  const { request, needs, conditions, nodes = request.tree.close(needs.nodes) } = source;
+  const joins = nodes.map((path, at) => {
+    const leaf = emitLeaf(path, source);
+    return at === 0 ? leaf : `LEFT JOIN ${leaf} ON (${joinCondition(path, request)})`;
+  });
+  // In the order of their names: the same tables whatever was asked for first.
+  const extras = [...needs.extras].sort(([one], [other]) => (one < other ? -1 : 1));
+  const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
+  return `FROM ${[...joins, ...extras.map(([, join]) => join)].join(' ')}${where}`;
 }
 
-function where(conditions: readonly (string | null)[]): string {
-  const all = conditions.filter((it) => it !== null);
-  return all.length === 0 ? '' : ` WHERE ${all.join(' AND ')}`;
+/** The SQL of the view's row filter over a tree, with what it reads; null: every row passes. */
+export function viewFilterOf(request: TreeRequest, needs: Needs, reader: string): string | null {
+  const { viewFilter } = request.groups.access;
+  return viewFilter === null ? null : emitViewFilter(viewFilter, askedScope(request, reader, needs));
 }
 
-/** The condition of the join that leads to a node; the root has none. */
-function joinCondition(path: NodePath, tree: JoinTree, scope: EmitScope): string {
-  const edge = tree.join(path);
-  if (edge === null) return 'TRUE';
-  const on = emitTemplate(edge.join.sql, edge.parent, scope);
-  if ([...scope.nodes].every((node) => node === path || node === edge.parent)) return on;
-  throw new SemanticError('QUERY_NOT_PLANNABLE', `${scope.reader} reads another cube than the two that it joins.`);
+/** The table of a node, with the cube's row filter and masks for this user. */
+function emitLeaf(path: NodePath, { request, needs }: RowsSource): string {
+  const { tree, groups } = request;
+  const cube = tree.cube(path);
+  groups.cubes.add(cube.name);
+  const alias = groups.context.dialect.quote(tree.alias(path));
+  const { filter } = groups.access.cube(cube);
+  const columns = [...(needs.columns.get(path) ?? [])].sort(([one], [other]) => (one < other ? -1 : 1));
+  if (filter === null && columns.length === 0) return `${cube.source} AS ${alias}`;
+  const list = ['*', ...columns.map(([name, sql]) => `${sql} AS ${name}`)].join(', ');
+  const condition =
+    filter === null ? '' : ` WHERE ${emitCubeFilter(filter, path, askedScope(request, 'An access policy'))}`;
+  return `(SELECT ${list} FROM ${cube.source} AS ${alias}${condition}) AS ${alias}`;
+}
+
+/** The condition of the join that leads to a node from its parent. */
+function joinCondition(path: NodePath, request: TreeRequest): string {
+  const edge = request.tree.join(path);
+  if (edge === null) throw new Error(`no join leads to ${path}`);
+  const needs = newNeeds();
+  const on = emitTemplate(edge.join.sql, edge.parent, realScope(askedScope(request, 'A join', needs)));
+  if (needs.extras.size === 0 && [...needs.nodes].every((node) => node === path || node === edge.parent)) return on;
+  throw new SemanticError('QUERY_NOT_PLANNABLE', 'A join reads another cube than the two that it joins.');
 }

@@ -1,4 +1,14 @@
 /** What one user may see of a data model, as plain values. */
+import type { Interval, Meta } from '../model/data-model.ts';
+
+/** A unit of time that the model declares for a time dimension. */
+export interface GranularityMetadata {
+  readonly name: string;
+  readonly title: string;
+  readonly interval: Interval;
+  /** The beginning of one of its buckets, local time: `2024-04-01T00:00:00`. */
+  readonly origin: string;
+}
 
 /** A measure, dimension or segment as one user may see it. `name` is `relation.member`. */
 export interface MemberMetadata {
@@ -13,6 +23,29 @@ export interface MemberMetadata {
   readonly synonyms: readonly string[];
   /** A number format, from `format`: `currency`, `percent` or absent. */
   readonly format?: string;
+  /** What else the author wrote under `meta`; absent when that is nothing. */
+  readonly meta?: Meta;
+  /** Present when the user is shown the mask instead of its values. */
+  readonly isMasked?: true;
+  /** Of a dimension that tells rows apart. */
+  readonly isPrimaryKey?: true;
+  /** Units of time besides the built-in ones; absent when there are none. */
+  readonly granularities?: readonly GranularityMetadata[];
+  /** Of a measure: the dimensions that tell the rows behind it, those that this user sees; absent when there are none. */
+  readonly drillMembers?: readonly string[];
+}
+
+/** Dimensions from coarse to fine, those that the user sees. */
+export interface HierarchyMetadata {
+  readonly name: string;
+  readonly title: string;
+  readonly levels: readonly string[];
+}
+
+/** Members shown together, those that the user sees, and folders within. */
+export interface FolderMetadata {
+  readonly name: string;
+  readonly members: readonly (string | FolderMetadata)[];
 }
 
 /** A view or cube with the members that one user may see; relations without a visible member do not appear. */
@@ -23,4 +56,10 @@ export interface RelationMetadata {
   readonly description: string;
   readonly synonyms: readonly string[];
   readonly members: readonly MemberMetadata[];
+  /** What else the author wrote under `meta`; absent when that is nothing. */
+  readonly meta?: Meta;
+  /** Those with a level that the user sees; absent when there are none. */
+  readonly hierarchies?: readonly HierarchyMetadata[];
+  /** Those with a member that the user sees; absent when there are none. */
+  readonly folders?: readonly FolderMetadata[];
 }

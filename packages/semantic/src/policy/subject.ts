@@ -11,7 +11,8 @@ export type AttributeValue = string | number | boolean | readonly string[] | rea
  * - `groups`: names, in the scope of the session.
  * - `isEmbedTenantScope`: true when those groups are an embed tenant's own and so customer-chosen; entries that grant all
  *   rows then do not match, unless they say `embed_tenants: true`.
- * - `isInternal`: internal users may also read relations that no policy protects.
+ * - `seesUnprotected`: whether relations that no policy protects are there for this user: internal users, and everybody where
+ *   the installation says so.
  */
 export interface Subject {
   readonly groups: readonly string[];
@@ -19,5 +20,5 @@ export interface Subject {
   readonly securityContext: { readonly [key: string]: Json };
   readonly embedTenantName: string | null;
   readonly isEmbedTenantScope: boolean;
-  readonly isInternal: boolean;
+  readonly seesUnprotected: boolean;
 }

@@ -19,12 +19,19 @@ export const largestSql: SqlLimits = { sqlBytesMax: 65_536, sqlDepthMax: 64 };
  * tokens are bounded before the grammar sees them, far below that.
  */
 const sqlTokensMax = 2000;
-/** Tokens of one text, plain lists included: some 10,000 items. */
-const listedTokensMax = 20_000;
-/** Levels of the grammar's tree, which the reading of it follows: `NOT` takes three, an operator two. */
-const treeDepthMax = 2200;
+/** Tokens of one text, plain lists included: some 8,000 items. */
+const listedTokensMax = 16_000;
+/**
+ * Levels of the grammar's tree: `NOT` takes three, an operator two. What reads, resolves and writes an expression follows it by calling
+ * itself, several calls to a level: a chain of 900 operators has been seen to overflow the stack.
+ */
+const treeDepthMax = 700;
 /** Columns of SELECT, of GROUP BY and of ORDER BY, each: a flat list of names costs no tokens. */
 export const columnsMax = 500;
+/** SELECTs of one text. */
+export const selectsMax = 64;
+/** Tables beside each other in one FROM. */
+export const tablesMax = 32;
 
 /**
  * Lets a text pass that the grammar can read without harm.
@@ -38,6 +45,8 @@ export function guardSqlSize(sql: string, limits: SqlLimits = largestSql): void 
   }
   // The grammar reads up to a NUL only: what stands behind it would be ignored.
   if (sql.includes('\0')) throw new SemanticError('SQL_INVALID', 'The SQL holds a NUL character.');
+  // A text has no more tokens than characters, and is no deeper than it opens: short ones need not be split to know it.
+  if (sql.length <= sqlTokensMax && (sql.match(/[([]/g)?.length ?? 0) <= sqlDepthMax) return;
   let depth = 0;
   let counted = 0;
   let before = '';

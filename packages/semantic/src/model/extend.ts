@@ -1,0 +1,107 @@
+/** Cubes and views that extend others: what they take over, and what they say anew. */
+import { didYouMean } from './read-shape.ts';
+import type { CubeSource, Item, Sources, ViewSource } from './read-sources.ts';
+
+/** Extensions one after another. */
+const stepsMax = 16;
+
+/** All cubes and views with what they take over; those that extend something that is not there are left as they are. */
+export function extendSources({ cubes, views, lost }: Sources): Sources {
+  const extended = {
+    cubes: new Map([...cubes].map(([name, source]) => [name, fold(source, cubes, lost, 'cube', mergeCubes)])),
+    views: new Map([...views].map(([name, source]) => [name, fold(source, views, lost, 'view', mergeViews)])),
+  };
+  return { ...extended, lost };
+}
+
+type Extending = Item<{ readonly name: string; readonly extends?: string | undefined }>;
+
+/** A source with everything that it extends, the farthest first. */
+function fold<T extends Extending>(
+  source: T,
+  all: ReadonlyMap<string, T>,
+  lost: ReadonlySet<string>,
+  what: string,
+  merge: (parent: T, child: T) => T,
+): T {
+  const chain = [source];
+  for (let at = source; at.file.extends !== undefined; ) {
+    const parent = all.get(at.file.extends);
+    if (parent === undefined) {
+      if (at === source && !lost.has(at.file.extends)) {
+        source.report.error(
+          ['extends'],
+          `no ${what} "${at.file.extends}" to extend${didYouMean(at.file.extends, all.keys())}`,
+        );
+      }
+      break;
+    }
+    if (chain.includes(parent) || chain.length > stepsMax) {
+      const why = chain.includes(parent) ? 'extends itself' : `extends more than ${stepsMax} others, one after another`;
+      source.report.error(['extends'], `${what} ${source.file.name} ${why}`);
+      break;
+    }
+    chain.push(parent);
+    at = parent;
+  }
+  return chain.reduceRight(merge);
+}
+
+function mergeCubes(parent: CubeSource, child: CubeSource): CubeSource {
+  const own = new Set([child.dimensions, child.measures, child.segments].flat().map(({ file }) => file.name));
+  const { sql: _sql, sql_table: _table, ...withoutSource } = parent.file;
+  // One source stands for the other: a cube with a query of its own has not the parent's table as well.
+  const hasSource = child.file.sql !== undefined || child.file.sql_table !== undefined;
+  return {
+    file: { ...(hasSource ? withoutSource : parent.file), ...child.file },
+    report: child.report,
+    names: [...parent.names, ...child.names],
+    joins: mergeNamed(parent.joins, child.joins),
+    dimensions: mergeNamed(parent.dimensions, child.dimensions, own),
+    measures: mergeNamed(parent.measures, child.measures, own),
+    segments: mergeNamed(parent.segments, child.segments, own),
+    hierarchies: mergeNamed(parent.hierarchies, child.hierarchies),
+    policy: mergePolicies(parent.policy, child.policy),
+    lost: parent.lost.union(child.lost),
+    hasUnknown: parent.hasUnknown || child.hasUnknown,
+  };
+}
+
+function mergeViews(parent: ViewSource, child: ViewSource): ViewSource {
+  return {
+    file: { ...parent.file, ...child.file },
+    report: child.report,
+    names: [...parent.names, ...child.names],
+    cubes: [...inherited(parent.cubes), ...child.cubes],
+    folders: [...inherited(parent.folders), ...child.folders],
+    policy: mergePolicies(parent.policy, child.policy),
+    hasUnknown: parent.hasUnknown || child.hasUnknown,
+  };
+}
+
+/** The parent's items, each replaced where the child has one of its name, then what else the child has. */
+function mergeNamed<T extends { readonly name: string }>(
+  parent: readonly Item<T>[],
+  child: readonly Item<T>[],
+  taken: ReadonlySet<string> = new Set(),
+): readonly Item<T>[] {
+  const own = new Map(child.map((item) => [item.file.name, item]));
+  const replaced = parent.flatMap((item) => {
+    const replacement = own.get(item.file.name);
+    if (replacement !== undefined) return [replacement];
+    return taken.has(item.file.name) ? [] : inherited([item]);
+  });
+  return [...replaced, ...child.filter((item) => !replaced.includes(item))];
+}
+
+/** Entries of both count: whom an extended policy admits, the extending one admits, too. */
+function mergePolicies(
+  parent: readonly Item<unknown>[] | null,
+  child: readonly Item<unknown>[] | null,
+): readonly Item<unknown>[] | null {
+  if (parent === null) return child;
+  return [...inherited(parent), ...(child ?? [])];
+}
+
+const inherited = <T>(items: readonly Item<T>[]): readonly Item<T>[] =>
+  items.map(({ file, report }) => ({ file, report: report.inherited() }));

@@ -1,0 +1,162 @@
+/**
+ * A resolved statement → one SELECT. Each semantic SELECT in it is compiled by itself (compile-query.ts) and stands as a derived table in
+ * the plain SELECTs around it, in which every name is generated: tables `q0`, `q1` …, columns `c0`, `c1` …. A query that WITH names is
+ * compiled once and its text stands wherever it is used; how large the whole may become is bounded.
+ */
+
+import type { ResolvedStatement } from '../query/resolved-statement.ts';
+import { memberType } from '../query/value-type.ts';
+import { SemanticError } from '../semantic-error.ts';
+import { compileBlock, type EmitColumn } from './compile-query.ts';
+import { emitExpression } from './emit-expression.ts';
+import { emitPlainSelect, type StatementScope } from './emit-plain-select.ts';
+import type { CompileContext, EmitSubquery } from './group-scope.ts';
+import { numberCast } from './set-numbers.ts';
+
+/** A compiled statement. */
+export interface CompiledStatement {
+  readonly sql: string;
+  /** The names of its columns as the query gives them; those in `sql` may differ, since these need not be unique. */
+  readonly columns: readonly string[];
+  /** The names of the cubes whose rows it reads. */
+  readonly cubes: ReadonlySet<string>;
+}
+
+/** Characters of the SQL that a statement may become. A query of WITH that is used often in others that are used often doubles it. */
+const sqlCharactersMax = 1_000_000;
+
+/**
+ * Compiles a statement that was resolved for the same model and rights.
+ * @throws SemanticError QUERY_NOT_PLANNABLE when the data model does not allow a right answer, SQL_TOO_LARGE when the SQL would be
+ */
+export function compileStatement(
+  statement: ResolvedStatement,
+  base: Omit<CompileContext, 'subquery'>,
+): CompiledStatement {
+  const { dialect } = base;
+  const cubes = new Set<string>();
+  const known = new Map<ResolvedStatement, string>();
+  let tables = 0;
+
+  const compile = (it: ResolvedStatement, column: EmitColumn): string => guard(write(it, column));
+  const write = (it: ResolvedStatement, column: EmitColumn): string => {
+    switch (it.kind) {
+      case 'block': {
+        const block = compileBlock(it.query, context, column);
+        for (const cube of block.cubes) cubes.add(cube);
+        return block.sql;
+      }
+      case 'plain':
+        return emitPlainSelect(it.select, column, scope);
+      case 'set':
+        return writeSet(it, column);
+    }
+  };
+  const writeSet = (it: ResolvedStatement & { kind: 'set' }, column: EmitColumn): string => {
+    const operator = {
+      union: 'UNION DISTINCT',
+      'union-all': 'UNION ALL',
+      intersect: 'INTERSECT DISTINCT',
+      except: 'EXCEPT DISTINCT',
+    }[it.operator];
+    const casts = it.columns.map(({ type }, at) => (type === 'number' ? numberCast(it.branches, at) : null));
+    const branches = it.branches.map((branch) => {
+      const table = scope.newTable();
+      const columns = it.columns.map(({ type }, at) => {
+        const isUntyped = branch.columns[at]?.type === 'null' && type !== 'null';
+        const value = isUntyped ? nullOf(type) : `${table}.c${at}`;
+        const cast = casts[at] ?? null;
+        return `${cast === null ? value : dialect.cast(value, 'number', cast, null)} AS c${at}`;
+      });
+      return `SELECT ${columns.join(', ')} FROM (${scope.inner(branch)}) AS ${table}`;
+    });
+    // EXCEPT is read from the left: what the first has and none of the others.
+    const rows = guard(branches.reduce((left, right) => `${left} ${operator} ${right}`));
+    const table = scope.newTable();
+    const order = it.orderBy.map(({ column: at, isDescending, nullsFirst }) => {
+      const sql = it.columns[at]?.type === 'string' ? dialect.ordered(`${table}.c${at}`) : `${table}.c${at}`;
+      return `${sql} ${isDescending ? 'DESC' : 'ASC'} NULLS ${nullsFirst ? 'FIRST' : 'LAST'}`;
+    });
+    return [
+      `SELECT ${it.columns.map((_, at) => column(`${table}.c${at}`, at)).join(', ')} FROM (${rows}) AS ${table}`,
+      ...(order.length === 0 ? [] : [`ORDER BY ${order.join(', ')}`]),
+      ...(it.limit === null ? [] : [`LIMIT ${it.limit}`]),
+      ...(it.offset === null ? [] : [`OFFSET ${it.offset}`]),
+    ].join(' ');
+  };
+  const nullOf = (type: ResolvedStatement['columns'][number]['type']): string => {
+    const target = {
+      string: 'text',
+      number: 'bigint',
+      boolean: 'boolean',
+      time: 'timestamp',
+      'local-time': 'timestamp',
+      null: 'text',
+    } as const;
+    return dialect.cast(dialect.text('NULL'), 'string', target[type], null);
+  };
+
+  const scope: StatementScope = {
+    newTable: () => `q${tables++}`,
+    inner(it) {
+      const before = known.get(it);
+      if (before !== undefined) return before;
+      // What is always null is a text to whoever reads it: it has to have a type.
+      const sql = compile(
+        it,
+        (value, at) => `${it.columns[at]?.type === 'null' ? dialect.text('NULL') : value} AS c${at}`,
+      );
+      known.set(it, sql);
+      return sql;
+    },
+    guard,
+    emit: (expression, leaf) => emitExpression(expression, context, leaf),
+    dialect,
+  };
+  const subquery: EmitSubquery = (expression, emit) => {
+    const table = scope.newTable();
+    const from = `FROM (${scope.inner(expression.statement)}) AS ${table}`;
+    if (expression.kind === 'in-subquery') {
+      const operand = emit(expression.operand);
+      const values = `SELECT ${table}.c0 ${from} WHERE ${table}.c0 IS NOT NULL`;
+      // Warehouses differ in what NULL IN (…) is; here it is null, and nulls among the values are left out.
+      return guard(
+        `(CASE WHEN ${operand} IS NOT NULL THEN ${operand} ${expression.isNegated ? 'NOT ' : ''}IN (${values}) END)`,
+      );
+    }
+    if (expression.form === 'scalar') return guard(`(SELECT ${table}.c0 ${from})`);
+    return guard(`((SELECT COUNT(*) FROM (SELECT 1 AS one ${from} LIMIT 1) AS ${table}) > 0)`);
+  };
+  const context: CompileContext = { ...base, subquery };
+
+  const names = uniqueNames(statement.columns.map(({ name }) => name));
+  const sql = compile(statement, (value, at) => {
+    const type = memberType(statement.columns[at]?.type ?? 'null');
+    return `${dialect.selected(value, type)} AS ${dialect.quote(names[at] ?? '')}`;
+  });
+  return { sql, columns: statement.columns.map(({ name }) => name), cubes };
+}
+
+function guard(sql: string): string {
+  if (sql.length <= sqlCharactersMax) return sql;
+  throw new SemanticError(
+    'SQL_TOO_LARGE',
+    'The SQL becomes too large for a warehouse.',
+    'Use the queries of WITH fewer times.',
+  );
+}
+
+/** Names of which no two are the same in any case of letters: not every warehouse takes two columns of one name. */
+function uniqueNames(names: readonly string[]): readonly string[] {
+  const taken = new Set(names.map((name) => name.toLowerCase()));
+  const seen = new Map<string, number>();
+  return names.map((name) => {
+    const key = name.toLowerCase();
+    let count = (seen.get(key) ?? 0) + 1;
+    let unique = name;
+    for (; count > 1 && taken.has(unique.toLowerCase()); count += 1) unique = `${name} ${count}`;
+    seen.set(key, Math.max(count - 1, 1));
+    taken.add(unique.toLowerCase());
+    return unique;
+  });
+}

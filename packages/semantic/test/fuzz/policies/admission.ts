@@ -1,0 +1,186 @@
+/** What the rules leave for one block: the rows and masks of each cube, and the joined rows and masks of the view, by values. */
+import type { DataModel } from '../../../src/model/data-model.ts';
+import type { Subject } from '../../../src/policy/subject.ts';
+import { type Cell, mayName, type PlainRow, permitted, type ReferenceOwner } from '../../policy-reference.ts';
+import type { CubeRows } from './copy.ts';
+import { type Place, placeOf, readsOf, type TableRow, type World } from './world.ts';
+
+/** A world with policies, and who asks. */
+export interface Case {
+  readonly world: World;
+  readonly model: DataModel;
+  readonly subject: Subject;
+}
+
+/** What a view's policy leaves of the joined rows. */
+export interface ViewRows {
+  /** A condition over `real_…` members; null: every row. */
+  readonly condition: string | null;
+  /** Members that filters name, so that the copy needs them as they are. */
+  readonly real: readonly string[];
+  /** Masked members, with the condition under which they are shown, or null: never. */
+  readonly masked: ReadonlyMap<string, string | null>;
+  readonly maskedMeasures: ReadonlySet<string>;
+}
+
+const isSame = (one: Place, other: Place) => one.cube === other.cube && one.member === other.member;
+
+/** A cube as the rules see it. */
+function cubeOwner({ world, model }: Case, cube: string): ReferenceOwner {
+  const declared = world.cubes.find((it) => it.name === cube);
+  const members = [...(declared?.members ?? [])].map(([name, { type, kind }]) => {
+    const reads = readsOf(world, { cube, member: name }).filter((read) => read.cube === cube);
+    return [name, { type, kind, reads: new Set(reads.map(({ member }) => member)) }] as const;
+  });
+  return { policy: model.cubes.get(cube)?.policy ?? null, members: new Map(members) };
+}
+
+/** A view as the rules see it: the names of its members are its own. */
+function viewOwner({ world, model }: Case, view: string): ReferenceOwner {
+  const picked = world.views.find((it) => it.name === view)?.paths.map((path) => path.at(-1) ?? '') ?? [];
+  const all = picked.flatMap((cube) =>
+    [...(world.cubes.find((it) => it.name === cube)?.members ?? [])].map(([member, note]) => ({
+      place: { cube, member },
+      note,
+    })),
+  );
+  const nameOf = ({ cube, member }: Place) => `${cube}_${member}`;
+  const members = all.map(({ place, note }) => {
+    const reads = readsOf(world, place).filter((read) => all.some((it) => isSame(it.place, read)));
+    return [nameOf(place), { type: note.type, kind: note.kind, reads: new Set(reads.map(nameOf)) }] as const;
+  });
+  return { policy: model.relations.get(view)?.policy ?? null, members: new Map(members) };
+}
+
+const isView = ({ world }: Case, relation: string) => world.views.some(({ name }) => name === relation);
+
+/** Whether the user may name a member of a view or cube. */
+export function isVisible(it: Case, relation: string, name: string): boolean {
+  const place = placeOf(it.world, relation, name);
+  if (place === null) return false;
+  const cube = cubeOwner(it, place.cube);
+  if (!isView(it, relation)) return mayName(cube, place.member, it.subject, it.subject.seesUnprotected);
+  const view = viewOwner(it, relation);
+  if (!view.members.has(name)) return false;
+  if (view.policy === null) return mayName(cube, place.member, it.subject, it.subject.seesUnprotected);
+  return mayName(view, name, it.subject, true) && mayName(cube, place.member, it.subject, true);
+}
+
+/** The members that are taken from each cube by a block: those that it names, and what they read of other cubes. */
+function takenFrom(world: World, places: readonly Place[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const taken = new Map<string, Set<string>>();
+  const take = ({ cube, member }: Place) => taken.set(cube, (taken.get(cube) ?? new Set()).add(member));
+  const follow = (place: Place, seen: Set<string>): void => {
+    for (const read of world.cubes.find(({ name }) => name === place.cube)?.members.get(place.member)?.reads ?? []) {
+      if (read.cube !== place.cube) take(read);
+      const key = `${read.cube}.${read.member}`;
+      if (!seen.has(key)) follow(read, seen.add(key));
+    }
+  };
+  for (const place of places) {
+    take(place);
+    follow(place, new Set());
+  }
+  return taken;
+}
+
+const plainRow = (row: TableRow): PlainRow => {
+  const { s, n } = row;
+  return {
+    ...row,
+    loud: typeof s === 'string' ? s.toUpperCase() : null,
+    next: typeof n === 'number' ? n + 1 : null,
+    big: typeof n === 'number' ? n > 1 : null,
+  };
+};
+
+/** What is left of each cube for a block that names these members. */
+export function cubeRows(it: Case, places: readonly Place[]): ReadonlyMap<string, CubeRows> {
+  const taken = takenFrom(it.world, places);
+  return new Map(
+    it.world.cubes.map(({ name, rows }) => {
+      const left = permitted(cubeOwner(it, name), it.subject, taken.get(name) ?? new Set(), rows.map(plainRow));
+      const masked = new Map<string, number[]>();
+      for (const { row, masked: hidden } of left.rows) {
+        for (const member of hidden) masked.set(member, [...(masked.get(member) ?? []), Number(row['id'])]);
+      }
+      const ids = left.rows.map(({ row }) => Number(row['id']));
+      return [name, { ids, masked, maskedMeasures: left.maskedMeasures }];
+    }),
+  );
+}
+
+/** The values that the members that a view's filter may name have in these worlds; null where nothing is joined, too. */
+const domains: Readonly<Record<string, readonly Cell[]>> = {
+  s: ['a', 'b', null],
+  b: [true, false, null],
+  owner: [1, 2, null],
+  loud: ['A', 'B', null],
+};
+
+/** What is left of the joined rows of a view for a block that names these members. */
+export function viewRows(it: Case, view: string, names: ReadonlySet<string>): ViewRows {
+  const all: ViewRows = { condition: null, real: [], masked: new Map(), maskedMeasures: new Set() };
+  if (!isView(it, view)) return all;
+  const owner = viewOwner(it, view);
+  if (owner.policy === null) {
+    const roots = new Set(it.world.views.find(({ name }) => name === view)?.paths.map(([root = '']) => root));
+    const isOpen = [...roots].some((root) => (it.model.cubes.get(root)?.policy ?? null) === null);
+    // Without any member nothing says which cube's policy would have to admit the user.
+    return names.size === 0 && isOpen && !it.subject.seesUnprotected ? { ...all, condition: 'false' } : all;
+  }
+  const filtered = [...new Set(JSON.stringify(owner.policy).match(/"member":"c\d_\w+"/g) ?? [])].map((found) =>
+    found.slice('"member":"'.length, -1),
+  );
+  const rows = combinations(filtered);
+  const left = permitted(owner, it.subject, names, rows);
+  const admitted = new Map(left.rows.map(({ row, masked }) => [row, masked]));
+  const masked = new Map<string, string | null>();
+  for (const name of new Set(left.rows.flatMap((row) => [...row.masked]))) {
+    const shown = condition(rows, filtered, (row) => admitted.has(row) && admitted.get(row)?.has(name) === false, [...admitted.keys()]);
+    masked.set(name, shown === 'false' ? null : shown);
+  }
+  const kept = condition(rows, filtered, (row) => admitted.has(row), rows);
+  return { condition: kept, real: filtered, masked, maskedMeasures: left.maskedMeasures };
+}
+
+function combinations(names: readonly string[]): readonly PlainRow[] {
+  let rows: PlainRow[] = [{}];
+  for (const name of names) {
+    const values = domains[name.replace(/^c\d_/, '')] ?? [];
+    rows = rows.flatMap((row) => values.map((value) => ({ ...row, [name]: value })));
+  }
+  return rows;
+}
+
+/**
+ * The combinations for which something holds as SQL, null where it holds for all that matter. Members on which nothing depends are not
+ * read: the filter may read something that the question cannot reach.
+ */
+function condition(
+  rows: readonly PlainRow[],
+  names: readonly string[],
+  holds: (row: PlainRow) => boolean,
+  mattering: readonly PlainRow[],
+): string | null {
+  const kept = rows.filter(holds);
+  if (kept.length === 0) return 'false';
+  if (mattering.every(holds)) return null;
+  const decisive = names.filter((name) =>
+    rows.some((row) => {
+      const others = rows.filter((other) => names.every((it) => it === name || other[it] === row[it]));
+      return others.some((other) => holds(other) !== holds(row));
+    }),
+  );
+  const texts = kept.map((row) =>
+    decisive
+      .map((name) => {
+        const value = row[name] ?? null;
+        if (value === null) return `real_${name} IS NULL`;
+        if (typeof value === 'boolean') return value ? `real_${name}` : `NOT real_${name}`;
+        return `real_${name} = ${typeof value === 'string' ? `'${value}'` : String(value)}`;
+      })
+      .join(' AND '),
+  );
+  return [...new Set(texts)].map((it) => `(${it})`).join(' OR ');
+}

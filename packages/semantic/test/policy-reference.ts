@@ -1,0 +1,361 @@
+/**
+ * What an access policy means, in JavaScript over plain rows, written from the rules' text and from nothing else: slow, simple, and
+ * sharing no code with the library. A query's answer has to equal that of the same query over what {@link permitted} leaves.
+ */
+import type {
+  ConditionValue,
+  DataModel,
+  MemberType,
+  Policy,
+  PolicyCondition,
+  PolicyEntry,
+  PolicyFilter,
+  PolicyValue,
+  SqlTemplate,
+} from '../src/model/data-model.ts';
+import type { Subject } from '../src/policy/subject.ts';
+
+/** A value of a row. Times are texts such as `2024-01-31 23:30:00`. */
+export type Cell = string | number | boolean | null;
+/** A row by names of members of the cube or view whose policy is asked. */
+export type PlainRow = Readonly<Record<string, Cell>>;
+
+/** What a policy leaves of some rows. */
+export interface Permitted {
+  /** The rows admitted, each with the members of which the mask is shown in it. */
+  readonly rows: readonly { readonly row: PlainRow; readonly masked: ReadonlySet<string> }[];
+  /** The measures of which the mask is shown. */
+  readonly maskedMeasures: ReadonlySet<string>;
+}
+
+/** A cube or view: its policy, the type and kind of its members, and what they read. */
+export interface ReferenceOwner {
+  readonly policy: Policy | null;
+  readonly members: ReadonlyMap<
+    string,
+    {
+      readonly type: MemberType;
+      readonly kind: 'dimension' | 'measure' | 'segment';
+      /** The members of the same owner that it reads, directly and through others. */
+      readonly reads: ReadonlySet<string>;
+    }
+  >;
+}
+
+/** A cube of a model as the reference sees it. Reads are followed within the cube. */
+export function cubeOwner(model: DataModel, name: string): ReferenceOwner {
+  const cube = model.cubes.get(name);
+  if (cube === undefined) throw new Error(`no cube ${name}`);
+  const direct = (member: string): readonly string[] => {
+    const declared: object = cube.members.get(member) ?? {};
+    const parts = (sql: unknown): SqlTemplate => (Array.isArray(sql) ? sql : []);
+    const source = 'source' in declared ? declared.source : declared;
+    const own = typeof source === 'object' && source !== null && 'sql' in source ? parts(source.sql) : [];
+    const filters = 'filters' in declared && Array.isArray(declared.filters) ? declared.filters.flatMap(parts) : [];
+    return [...own, ...filters].flatMap((part) => (part.kind === 'member' && part.cube === name ? [part.member] : []));
+  };
+  const all = (member: string, seen = new Set<string>()): Set<string> => {
+    for (const read of direct(member)) if (!seen.has(read)) all(read, seen.add(read));
+    return seen;
+  };
+  return {
+    policy: cube.policy,
+    members: new Map([...cube.members].map(([key, { type, kind }]) => [key, { type, kind, reads: all(key) }])),
+  };
+}
+
+/** The entries that are for this user. */
+function matching(policy: Policy, subject: Subject): readonly PolicyEntry[] {
+  return policy.entries.filter((entry) => {
+    const isInGroup = entry.groups.includes('*') || entry.groups.some((group) => subject.groups.includes(group));
+    const opensAll = entry.rowFilter === null || certainty(entry.rowFilter, undefined, subject) === 'always';
+    const isTenantsOwn = opensAll && subject.isEmbedTenantScope && !entry.matchesEmbedTenants;
+    return isInGroup && !isTenantsOwn && entry.conditions.every((it) => truth(it, subject) === 'true');
+  });
+}
+
+/** How one entry grants a member. */
+function granted(entry: PolicyEntry, name: string, owner: ReferenceOwner): 'full' | 'masked' | 'not' {
+  if (entry.maskedMembers.has(name)) return 'masked';
+  if (!entry.members.has(name)) return 'not';
+  // What an entry says must not be seen is not seen through a member that reads it.
+  const reads = owner.members.get(name)?.reads ?? new Set<string>();
+  return [...reads].some((read) => entry.excludedMembers.has(read)) ? 'not' : 'full';
+}
+
+/** Whether the policy lets the user name a member. Of an owner without policy: whatever `unprotected` says. */
+export function mayName(owner: ReferenceOwner, name: string, subject: Subject, unprotected: boolean): boolean {
+  if (owner.policy === null) return unprotected;
+  return matching(owner.policy, subject).some((entry) => granted(entry, name, owner) !== 'not');
+}
+
+/**
+ * The rows of a cube or view that a query taking these members may reach.
+ * @param rows with a value for each dimension that filters name
+ */
+export function permitted(
+  owner: ReferenceOwner,
+  subject: Subject,
+  taken: ReadonlySet<string>,
+  rows: readonly PlainRow[],
+): Permitted {
+  if (owner.policy === null)
+    return { rows: rows.map((row) => ({ row, masked: new Set() })), maskedMeasures: new Set() };
+  const counting = matching(owner.policy, subject).filter((entry) =>
+    taken.size === 0
+      ? [...owner.members.keys()].some((name) => granted(entry, name, owner) !== 'not')
+      : [...taken].every((name) => granted(entry, name, owner) !== 'not'),
+  );
+  const touched = new Set([...taken].flatMap((name) => [name, ...(owner.members.get(name)?.reads ?? [])]));
+  const isMasked = (entry: PolicyEntry, name: string) =>
+    taken.has(name) ? granted(entry, name, owner) === 'masked' : entry.maskedMembers.has(name);
+  const admits = (entry: PolicyEntry, row: PlainRow) =>
+    entry.rowFilter === null || isTrue(entry.rowFilter, row, owner, subject);
+
+  const left = rows.flatMap((row) => {
+    const admitting = counting.filter((entry) => admits(entry, row));
+    if (admitting.length === 0) return [];
+    const names = [...touched].filter((name) => owner.members.get(name)?.kind !== 'measure');
+    return [{ row, masked: new Set(names.filter((name) => admitting.every((entry) => isMasked(entry, name)))) }];
+  });
+
+  const form = (entry: PolicyEntry) =>
+    entry.rowFilter === null ? 'always' : certainty(entry.rowFilter, owner, subject);
+  const measures = [...touched].filter((name) => owner.members.get(name)?.kind === 'measure');
+  const maskedMeasures = measures.filter(
+    (name) =>
+      counting.some((entry) => form(entry) !== 'never' && isMasked(entry, name)) &&
+      !counting.some((entry) => form(entry) === 'always' && !isMasked(entry, name)),
+  );
+  return { rows: left, maskedMeasures: new Set(maskedMeasures) };
+}
+
+const missing = Symbol('missing');
+type Missing = typeof missing;
+
+/** The values that stand in a filter; one that is missing, null or empty makes all of them missing. */
+function filterValues(values: readonly PolicyValue[], subject: Subject): readonly unknown[] | Missing {
+  const all: unknown[] = [];
+  for (const value of values) {
+    const found = lookUp(value, subject);
+    if (value.kind === 'literal') all.push(found);
+    else if (found === undefined || found === null || found === '') return missing;
+    else if (Array.isArray(found)) {
+      if (found.length === 0 || found.includes('') || found.includes(null)) return missing;
+      all.push(...found);
+    } else all.push(found);
+  }
+  return all;
+}
+
+function lookUp(value: PolicyValue, subject: Subject): unknown {
+  const at = (object: unknown, key: string): unknown =>
+    typeof object === 'object' && object !== null && !Array.isArray(object)
+      ? new Map(Object.entries(object)).get(key)
+      : undefined;
+  switch (value.kind) {
+    case 'literal':
+      return value.value;
+    case 'userAttribute':
+      return at(subject.userAttributes, value.name);
+    case 'securityContext':
+      return value.path.reduce<unknown>(at, subject.securityContext);
+    case 'groups':
+      return subject.groups;
+    case 'embedTenantName':
+      return subject.embedTenantName;
+  }
+}
+
+/** A value as the type of the member; missing when it is none. */
+function typed(value: unknown, type: MemberType): Cell | Missing {
+  if (typeof value === 'number' && Math.abs(value) > 2 ** 53 - 1) return missing;
+  if (type === 'boolean') return typeof value === 'boolean' ? value : missing;
+  if (type === 'string') return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : missing;
+  if (type === 'number') {
+    if (typeof value === 'number') return value;
+    return typeof value === 'string' && /^-?\d{1,15}(\.\d{1,9})?$/.test(value) ? Number(value) : missing;
+  }
+  return typeof value === 'string' && isTime(value) ? value : missing;
+}
+
+const isTime = (text: string) => /^\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d)?)?$/.test(text) && !Number.isNaN(instant(text));
+const instant = (text: string) => Date.parse(`${text.replace(' ', 'T')}${text.length === 10 ? 'T00:00' : ''}Z`);
+const isDay = (text: string) => text.length === 10;
+const dayMs = 86_400_000;
+
+/** The values that a filter compares with, as the member's type; null: one is missing, too many, or of another type. */
+function comparable(
+  filter: PolicyFilter & { readonly kind: 'compare' },
+  type: MemberType | undefined,
+  subject: Subject,
+): readonly Cell[] | null {
+  const { operator } = filter;
+  const isText = /contains|starts|ends/i.test(operator);
+  const isDate = /Date/.test(operator);
+  const isOrder = ['gt', 'gte', 'lt', 'lte'].includes(operator);
+  if (type === undefined || (isText && type !== 'string')) return null;
+  if ((isDate && type !== 'time') || (isOrder && type === 'boolean')) return null;
+  const found = filterValues(filter.values, subject);
+  if (found === missing) return null;
+  const wanted = isDate && /Range/.test(operator) ? 2 : isDate || isOrder ? 1 : null;
+  if (found.length === 0 || (wanted !== null && found.length !== wanted)) return null;
+  const values = found.map((value) => typed(value, isText ? 'string' : type));
+  const cells = values.filter((value) => value !== missing);
+  return cells.length < values.length ? null : cells;
+}
+
+function isTrue(filter: PolicyFilter, row: PlainRow, owner: ReferenceOwner, subject: Subject): boolean {
+  if (filter.kind !== 'compare') {
+    const results = filter.filters.map((it) => isTrue(it, row, owner, subject));
+    return filter.kind === 'and' ? !results.includes(false) : results.includes(true);
+  }
+  const cell = row[filter.member] ?? null;
+  if (filter.operator === 'set') return cell !== null;
+  if (filter.operator === 'notSet') return cell === null;
+  const type = owner.members.get(filter.member)?.type;
+  const values = comparable(filter, type, subject);
+  if (values === null) return false;
+  const same = (value: Cell) => (type === 'time' ? instant(String(cell)) === instant(String(value)) : cell === value);
+  const texts = values.map((value) => String(value).toLowerCase());
+  const text = String(cell).toLowerCase();
+  switch (filter.operator) {
+    case 'equals':
+      return cell !== null && values.some(same);
+    case 'notEquals':
+      return cell === null || !values.some(same);
+    case 'contains':
+      return cell !== null && texts.some((it) => text.includes(it));
+    case 'notContains':
+      return cell === null || !texts.some((it) => text.includes(it));
+    case 'startsWith':
+      return cell !== null && texts.some((it) => text.startsWith(it));
+    case 'notStartsWith':
+      return cell === null || !texts.some((it) => text.startsWith(it));
+    case 'endsWith':
+      return cell !== null && texts.some((it) => text.endsWith(it));
+    case 'notEndsWith':
+      return cell === null || !texts.some((it) => text.endsWith(it));
+    default: {
+      if (cell === null) return false;
+      return type === 'time'
+        ? compareTimes(filter.operator, String(cell), values.map(String))
+        : compareOrder(filter.operator, cell, values[0] ?? null);
+    }
+  }
+}
+
+function compareOrder(operator: string, cell: Cell, value: Cell): boolean {
+  if (cell === null || value === null) return false;
+  const [less, equal] = [cell < value, cell === value];
+  return { lt: less, lte: less || equal, gt: !less && !equal, gte: !less }[operator] ?? false;
+}
+
+function compareTimes(operator: string, cell: string, [first = '', second = '']: readonly string[]): boolean {
+  const at = instant(cell);
+  // The first instant that is behind a day, or behind an instant: times here have whole seconds.
+  const behind = (text: string) => instant(text) + (isDay(text) ? dayMs : 1000);
+  switch (operator) {
+    case 'inDateRange':
+      return at >= instant(first) && at < behind(second);
+    case 'notInDateRange':
+      return at < instant(first) || at >= behind(second);
+    case 'beforeDate':
+    case 'lt':
+      return at < instant(first);
+    case 'beforeOrOnDate':
+      return at < behind(first);
+    case 'afterDate':
+      return at >= behind(first);
+    case 'afterOrOnDate':
+    case 'gte':
+      return at >= instant(first);
+    case 'lte':
+      return at <= instant(first);
+    case 'gt':
+      return at > instant(first);
+    default:
+      throw new Error(operator);
+  }
+}
+
+/** Whether a filter is sure for every row, by its form and the values that are there. Without owner, by its form alone. */
+function certainty(
+  filter: PolicyFilter,
+  owner: ReferenceOwner | undefined,
+  subject: Subject,
+): 'always' | 'never' | 'depends' {
+  if (filter.kind === 'compare') {
+    if (owner === undefined || ['set', 'notSet'].includes(filter.operator)) return 'depends';
+    return comparable(filter, owner.members.get(filter.member)?.type, subject) === null ? 'never' : 'depends';
+  }
+  const inner = filter.filters.map((it) => certainty(it, owner, subject));
+  const [neutral, deciding] = filter.kind === 'and' ? (['always', 'never'] as const) : (['never', 'always'] as const);
+  if (inner.includes(deciding)) return deciding;
+  return inner.every((it) => it === neutral) ? neutral : 'depends';
+}
+
+/** Three-valued: what compares with something missing, or with something of another kind, is unknown. */
+function truth(condition: PolicyCondition, subject: Subject): 'true' | 'false' | 'unknown' {
+  const opposite = { true: 'false', false: 'true', unknown: 'unknown' } as const;
+  switch (condition.kind) {
+    case 'not':
+      return opposite[truth(condition.condition, subject)];
+    case 'and': {
+      const all = condition.conditions.map((it) => truth(it, subject));
+      return all.includes('false') ? 'false' : all.includes('unknown') ? 'unknown' : 'true';
+    }
+    case 'or': {
+      const all = condition.conditions.map((it) => opposite[truth(it, subject)]);
+      return all.includes('false') ? 'true' : all.includes('unknown') ? 'unknown' : 'false';
+    }
+    case 'truthy': {
+      const value = conditionValue(condition.value, subject);
+      return value === undefined ? 'unknown' : value === false || value === 0 || value === '' ? 'false' : 'true';
+    }
+    case 'compare': {
+      const lostDigits = (value: unknown) => typeof value === 'number' && Math.abs(value) > 2 ** 53 - 1;
+      const left = conditionValue(condition.left, subject);
+      if (left === undefined || lostDigits(left)) return 'unknown';
+      if (condition.operator === 'in') {
+        const list = conditionList(condition.right, subject);
+        if (list === undefined) return 'unknown';
+        if (list.some((item) => item === left && typeof left !== 'object')) return 'true';
+        return list.every((item) => typeof item === typeof left && typeof left !== 'object' && !lostDigits(item))
+          ? 'false'
+          : 'unknown';
+      }
+      const right = conditionValue(condition.right, subject);
+      if (right === undefined || lostDigits(right) || typeof left !== typeof right || typeof left === 'object')
+        return 'unknown';
+      if (condition.operator === '==' || condition.operator === '!=') {
+        return (left === right) === (condition.operator === '==') ? 'true' : 'false';
+      }
+      const bothNumbers = typeof left === 'number' && typeof right === 'number';
+      const bothTexts = typeof left === 'string' && typeof right === 'string';
+      if (!bothNumbers && !bothTexts) return 'unknown';
+      const operators = { '<': left < right, '<=': left <= right, '>': left > right, '>=': left >= right };
+      return operators[condition.operator] ? 'true' : 'false';
+    }
+  }
+}
+
+/** Undefined: missing, null or empty. */
+function conditionValue(value: ConditionValue, subject: Subject): unknown {
+  if (value.kind === 'list') {
+    const items = value.values.map((it) => conditionValue(it, subject));
+    return items.includes(undefined) ? undefined : items;
+  }
+  const found = lookUp(value, subject);
+  if (value.kind === 'literal') return found;
+  const isEmpty = found === undefined || found === null || found === '' || (Array.isArray(found) && found.length === 0);
+  return isEmpty ? undefined : found;
+}
+
+/** That a user is in no group is known. */
+function conditionList(value: ConditionValue, subject: Subject): readonly unknown[] | undefined {
+  if (value.kind === 'groups') return subject.groups;
+  if (value.kind === 'list') return value.values.map((it) => conditionValue(it, subject));
+  const found = conditionValue(value, subject);
+  return Array.isArray(found) ? found : undefined;
+}
