@@ -4,6 +4,7 @@
  * and the clients, are processes of their own on the loopback. The language model is scripted, inside each server's process. Under
  * load a first frame is that of a stream that begins while so many others are open, each with ten deltas a second.
  */
+import { readFileSync } from 'node:fs';
 import { startChild } from './chat/child.ts';
 import { type Clients, type Measured, type Shape, startClients, type Target } from './chat/measure.ts';
 import { openPeer, peerName } from './chat/open-peer.ts';
@@ -129,7 +130,7 @@ export async function benchChat(): Promise<Figure[]> {
   const ours: Target = {
     name: 'ours',
     server: 'inlay',
-    child: stack.use(await startChild(program('inlay-server.ts'))),
+    child: stack.use(await startChild(program('inlay-server.ts'), [], { flags: startFlags() })),
   };
   const bare: Target = {
     name: 'node:http',
@@ -149,6 +150,14 @@ export async function benchChat(): Promise<Figure[]> {
     figures.push(...(await compare(clients, one, ours, floors)));
   }
   return figures;
+}
+
+/** The flags of Node that `npm start` sets. */
+function startFlags(): string[] {
+  const { scripts }: { scripts?: { start?: string } } = Object(
+    JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')),
+  );
+  return (scripts?.start ?? '').split(' ').filter((word) => word.startsWith('--'));
 }
 
 /** Takes a case on each server in turn, as often as it says, and holds the medians beside each other. */

@@ -3,10 +3,13 @@ import { benchAnalyst } from './analyst.ts';
 import { benchChat } from './chat.ts';
 import { benchChatAbort } from './chat-abort.ts';
 import { benchLists } from './lists.ts';
+import { benchModel } from './model.ts';
 import { type Figure, printFigures } from './report.ts';
 import { benchSemantic } from './semantic.ts';
+import { benchSemanticPeers } from './semantic-peers.ts';
 import { benchSessions } from './sessions.ts';
 import { benchStart } from './start.ts';
+import { benchStream } from './stream.ts';
 
 const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
   start: benchStart,
@@ -16,6 +19,9 @@ const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
   abort: benchChatAbort,
   analyst: benchAnalyst,
   semantic: benchSemantic,
+  'semantic-peers': benchSemanticPeers,
+  stream: benchStream,
+  model: benchModel,
 };
 
 const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(benches);

@@ -1,14 +1,17 @@
-/** The semantic layer: time to compile a query, and time of the compiled query against SQL written by hand. */
+/** The semantic layer: time to compile a query, and time of the whole way against SQL written by hand. */
 import { parseSync } from 'libpg-query';
 import { compileSql } from '../packages/semantic/src/compile-sql.ts';
 import { duckdb } from '../packages/semantic/src/dialects/duckdb.ts';
 import type { Subject } from '../packages/semantic/src/policy/subject.ts';
-import type { WarehouseQuery } from '../packages/server/src/warehouse/warehouse.ts';
-import { openBenchServer } from './open-server.ts';
-import { type Figure, interleave, median, ms } from './report.ts';
+import { runQuery } from '../packages/server/src/query/run-query.ts';
+import type { Principal } from '../packages/server/src/users/principal.ts';
+import { type BenchServer, openBenchServer } from './open-server.ts';
+import { type Figure, interleave, median, ms, perSecond } from './report.ts';
 
 const rounds = 25;
 const compileRepeats = 200;
+const clientsMax = 16;
+const asksPerClient = 5;
 
 const subject: Subject = {
   groups: ['merchant'],
@@ -16,7 +19,7 @@ const subject: Subject = {
   securityContext: {},
   embedTenantName: null,
   isEmbedTenantScope: false,
-  isInternal: false,
+  seesUnprotected: false,
 };
 const team: Subject = { ...subject, groups: ['platform_team'] };
 
@@ -44,44 +47,123 @@ const pairs: readonly { name: string; as: Subject; semantic: string; byHand: str
     byHand: `SELECT p.category, count(DISTINCT o.id) FROM orders o LEFT JOIN order_items i ON i.order_id = o.id
       LEFT JOIN products p ON p.id = i.product_id GROUP BY 1 ORDER BY 2 DESC LIMIT 10`,
   },
+  {
+    name: 'eight members of three cubes, one merchant',
+    as: subject,
+    semantic: `SELECT date_trunc('month', created_at) AS month, status, channel, category, MEASURE(revenue), MEASURE(items_sold),
+      MEASURE(orders_count), MEASURE(customers_count) FROM sales WHERE created_at >= '2024-01-01' GROUP BY 1, 2, 3, 4`,
+    byHand: `SELECT date_trunc('month', o.created_at), o.status, o.channel, p.category, sum(i.amount), sum(i.quantity), count(DISTINCT o.id),
+      count(DISTINCT o.customer_id) FROM (SELECT * FROM orders WHERE merchant_id = 7) o
+      LEFT JOIN (SELECT * FROM order_items WHERE merchant_id = 7) i ON i.order_id = o.id LEFT JOIN
+      (SELECT * FROM products WHERE merchant_id = 7) p ON p.id = i.product_id
+      WHERE o.created_at >= '2024-01-01' GROUP BY 1, 2, 3, 4`,
+  },
 ];
 
-/** Compile time and query time of each of {@link pairs}. */
+/**
+ * Of each of {@link pairs}: the time to compile it, with nothing kept and with its plan kept for another user; and the time of the whole
+ * way (the user's rights from the store, compile, run, read), one at a time and many, beside the same SQL by hand on the same engine.
+ */
 export async function benchSemantic(): Promise<Figure[]> {
-  await using server = await openBenchServer();
-  const { dataModel, warehouse } = await server.context.deployments.get(1, 1, null);
-  const run = async (query: WarehouseQuery) => {
-    const result = await warehouse.query(query, { signal: new AbortController().signal, timeoutMs: 60_000 });
+  await using server = await openBenchServer({ environment: { INLAY_RESULT_CACHE_BYTES_MAX: '0' } });
+  const { dataModel, warehouse, compiler } = await server.context.deployments.get(1, 1, null);
+  const principals = await makePrincipals(server);
+  const { signal } = new AbortController();
+  const byHandRun = async (sql: string): Promise<void> => {
+    const result = await warehouse.query({ sql, parameters: [] }, { signal, timeoutMs: 60_000 });
     await Array.fromAsync(result.rows());
-  };
-  const repeat = (work: () => unknown) => async () => {
-    for (let count = 0; count < compileRepeats; count += 1) work();
   };
   const figures: Figure[] = [];
   for (const { name, as, semantic, byHand } of pairs) {
-    const compile = () => compileSql(semantic, dataModel, as, duckdb);
-    const compiling = await interleave(
+    const cold = await interleave(
       5,
-      repeat(compile),
+      repeat(() => compileSql(semantic, dataModel, as, duckdb)),
       repeat(() => parseSync(semantic)),
     );
-    const [compileMs, parseMs] = [median(compiling.ours) / compileRepeats, median(compiling.floor) / compileRepeats];
-    figures.push({
-      claim: `compile: ${name} (floor: the grammar alone)`,
-      ours: ms(compileMs),
-      floor: ms(parseMs),
-      ratio: compileMs / parseMs,
-    });
-    const compiled = compile();
-    const hand = { sql: byHand, parameters: [] };
-    await run(compiled);
-    const times = await interleave(
-      rounds,
-      () => run(compiled),
-      () => run(hand),
+    // Another user at every call: the plan is the same, the values are not.
+    const kept = await interleave(
+      5,
+      repeat((count) => compiler.compile(semantic, { ...as, userAttributes: { merchant_id: count } })),
+      repeat(() => parseSync(semantic)),
     );
+    figures.push(compileFigure(`compile: ${name}`, cold), compileFigure(`compile, plan kept: ${name}`, kept));
+
+    const principal = as === team ? principals.team : principals.merchant;
+    const ask = async (): Promise<void> => {
+      const result = await runQuery(server.context.query, {
+        principal,
+        deploymentId: 1,
+        branch: null,
+        sql: semantic,
+        signal,
+      });
+      await Array.fromAsync(result.rows());
+    };
+    const hand = (): Promise<void> => byHandRun(byHand);
+    await ask();
+    const times = await interleave(rounds, ask, hand);
     const [ours, floor] = [median(times.ours), median(times.floor)];
-    figures.push({ claim: `query: ${name} (floor: by hand)`, ours: ms(ours), floor: ms(floor), ratio: ours / floor });
+    figures.push({
+      claim: `1 client, ${(ours - floor).toFixed(2)} ms more: ${name} (floor: by hand)`,
+      ...{ ours: ms(ours), floor: ms(floor), ratio: ours / floor },
+    });
+    const rates = await interleave(3, clients(ask), clients(hand));
+    const [ourRate, handRate] = [rates.ours, rates.floor].map(
+      (all) => (1000 * clientsMax * asksPerClient) / median(all),
+    );
+    figures.push({
+      claim: `${clientsMax} clients, queries/s: ${name} (floor: by hand)`,
+      ...{ ours: perSecond(ourRate ?? 0), floor: perSecond(handRate ?? 0), ratio: (ourRate ?? 0) / (handRate ?? 1) },
+    });
   }
   return figures;
+}
+
+const repeat = (work: (count: number) => unknown) => async () => {
+  for (let count = 0; count < compileRepeats; count += 1) work(count);
+};
+
+/** Many who each ask some times, one after the other. */
+const clients = (ask: () => Promise<void>) => async () => {
+  const client = async (): Promise<void> => {
+    for (let count = 0; count < asksPerClient; count += 1) await ask();
+  };
+  await Promise.all(Array.from({ length: clientsMax }, client));
+};
+
+function compileFigure(
+  claim: string,
+  times: { readonly ours: readonly number[]; readonly floor: readonly number[] },
+): Figure {
+  const [ours, floor] = [median(times.ours) / compileRepeats, median(times.floor) / compileRepeats];
+  return { claim: `${claim} (floor: the grammar alone)`, ours: ms(ours), floor: ms(floor), ratio: ours / floor };
+}
+
+/** A merchant and one of the platform's own team, as a session makes them. */
+async function makePrincipals(
+  server: BenchServer,
+): Promise<{ readonly merchant: Principal; readonly team: Principal }> {
+  const make = async (externalId: string, body: object): Promise<Principal> => {
+    const headers = { authorization: `Api-Key ${server.apiKey}`, 'content-type': 'application/json' };
+    const minted = await fetch(`${server.url}/api/v1/embed/generate-session`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ deploymentId: 1, externalId, ...body }),
+    });
+    if (!minted.ok) throw new Error(`generate-session: ${minted.status} ${await minted.text()}`);
+    const user = await server.context.db
+      .selectFrom('users')
+      .select(['id', 'account_id'])
+      .where('external_id', '=', externalId)
+      .executeTakeFirstOrThrow();
+    const principal = { accountId: user.account_id, userId: user.id, sessionId: null, apiKeyId: null, scopeId: null };
+    return { ...principal, securityContext: {} };
+  };
+  return {
+    merchant: await make('bench-merchant', {
+      groups: ['merchant'],
+      userAttributes: [{ name: 'merchant_id', value: 7 }],
+    }),
+    team: await make('bench-team', { groups: ['platform_team'] }),
+  };
 }

@@ -18,10 +18,18 @@ export interface Child extends AsyncDisposable {
   use(): Promise<Use>;
 }
 
-/** Starts a program and waits until it is ready. `stderr` is shown, `stdout` is not. */
-export async function startChild(file: string, args: readonly string[] = [], cwd?: string): Promise<Child> {
+/**
+ * Starts a program and waits until it is ready. `stderr` is shown, `stdout` is not.
+ * @param options.flags of Node, beside those of this process
+ */
+export async function startChild(
+  file: string,
+  args: readonly string[] = [],
+  { cwd, flags = [] }: { readonly cwd?: string; readonly flags?: readonly string[] } = {},
+): Promise<Child> {
   const child = fork(file, [...args], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    execArgv: [...process.execArgv, ...flags],
     ...(cwd === undefined ? {} : { cwd }),
   });
   /** Those who wait for a message, in order; one at a time but for the first. */

@@ -46,7 +46,9 @@ export async function openPeer({ runs }: { readonly runs: number }): Promise<Pee
     await copyFile(join(here, file), join(folder, file));
   }
   try {
-    const child = stack.use(await startChild(join(folder, 'peer', 'graph-server.mjs'), [String(runs)], folder));
+    const child = stack.use(
+      await startChild(join(folder, 'peer', 'graph-server.mjs'), [String(runs)], { cwd: folder }),
+    );
     const parts = stack.move();
     return { child, [Symbol.asyncDispose]: () => parts.disposeAsync() };
   } catch (error) {

@@ -1,15 +1,17 @@
 /** `npm run inlay -- …`: the management API at the command line, and what an operator does without a running server. */
 import { listOperations } from '@inlay/contract/admin/operations.ts';
+import { askAsHelp, askAsSummaries } from './cli/ask-as-help.ts';
 import { readClientConfig } from './cli/client-config.ts';
 import { agentEvalHelp, agentEvalSummary } from './cli/evaluate/agent-eval-help.ts';
 import { type CommandSummary, commandsHelp, operationHelp, usageOf } from './cli/help.ts';
+import { modelCheckHelp, modelCheckSummary } from './cli/model-check-help.ts';
 import { runOperation } from './cli/run-operation.ts';
 import { ConfigError, failureLines, readConfig } from './config.ts';
 
 const settings = `A command with --help tells its flags. The commands call the server at INLAY_URL (http://127.0.0.1:4000) with the admin
 key INLAY_API_KEY or, without it, the one in the file api-key of the data folder.
 
-keys create --direct and apply work on the store itself, with the settings of the server: DATABASE_URL, INLAY_DATA_DIR and
+keys create --direct, apply, model explain and model query work on the store itself, with the settings of the server: DATABASE_URL, INLAY_DATA_DIR and
 the others. With the embedded store, stop the server first.
 `;
 
@@ -33,6 +35,8 @@ const commands: readonly CommandSummary[] = [
   ...operations.map((operation) => ({ command: usageOf(operation), summary: operation.summary })),
   { command: 'agent eval', summary: agentEvalSummary },
   { command: 'keys create --direct', summary: 'Make the first API key of an account, without a server' },
+  { command: 'model check', summary: modelCheckSummary },
+  ...askAsSummaries,
   { command: 'apply -f FILE', summary: 'Add and update what an installation file declares, without a server' },
 ];
 
@@ -65,6 +69,17 @@ async function run(args: readonly string[]): Promise<void> {
     const isWell = await runAgentEval(await readClientConfig(process.env), args.slice(2), print);
     if (!isWell) process.exitCode = 1;
     return;
+  }
+  if (args[0] === 'model' && args[1] === 'check') {
+    if (wantsHelp) return print.out(modelCheckHelp.trimEnd());
+    const { runModelCheck } = await import('./cli/model-check.ts');
+    if (!(await runModelCheck(args.slice(2), print))) process.exitCode = 1;
+    return;
+  }
+  if (args[0] === 'model' && (args[1] === 'explain' || args[1] === 'query')) {
+    if (wantsHelp) return print.out(askAsHelp.trimEnd());
+    const { explainAs, queryAs } = await import('./cli/ask-as.ts');
+    return (args[1] === 'explain' ? explainAs : queryAs)(readConfig(process.env), args.slice(2), print);
   }
   const operation = findOperation(args);
   if (operation === undefined) return helpOn(args, wantsHelp);

@@ -63,12 +63,20 @@ export interface Config extends Limits {
   readonly drainDelayMs: number;
   /** How long entries of the audit log are kept, 1–36,500 days. */
   readonly auditRetentionDays: number;
+  /** Whether external users may see cubes and views that no access policy protects (access-policies.md). */
+  readonly unprotectedRelations: 'deny' | 'allow';
+  /** Whether a data model is read anew when its files on disk change, without being applied again. */
+  readonly reloadsModels: boolean;
   /**
    * The file that names the language models over the network, and the variables in which their keys are; undefined: there are
    * none.
    */
   readonly languageModels:
     | { readonly file: string; readonly keyOf: (variable: string) => string | undefined }
+    | undefined;
+  /** The file that names connections to warehouses, and the variables in which their passwords are; undefined: there are none. */
+  readonly warehouses:
+    | { readonly file: string; readonly secretOf: (variable: string) => string | undefined }
     | undefined;
 }
 
@@ -202,8 +210,26 @@ export function readConfig(env: Environment): Config {
     wholeNumber(1, 36_500),
     'must be a whole number from 1 to 36500.',
   );
+  const unprotectedRelations = read<Config['unprotectedRelations']>(
+    'INLAY_UNPROTECTED_RELATIONS',
+    'deny',
+    (text) => (text === 'deny' || text === 'allow' ? text : undefined),
+    'must be deny or allow.',
+  );
+  const reloadsModels = read(
+    'INLAY_MODEL_RELOAD',
+    databaseUrl === undefined,
+    (text) => (text === 'on' ? true : text === 'off' ? false : undefined),
+    'must be on or off.',
+  );
   const languageModelsFile = read<string | undefined>(
     'INLAY_LANGUAGE_MODELS',
+    undefined,
+    parsePath,
+    'must be the path of a file, without NUL characters.',
+  );
+  const warehousesFile = read<string | undefined>(
+    'INLAY_WAREHOUSES',
     undefined,
     parsePath,
     'must be the path of a file, without NUL characters.',
@@ -259,10 +285,16 @@ export function readConfig(env: Environment): Config {
     traces: tracesUrl === undefined ? undefined : Object.freeze({ url: tracesUrl, serviceName, ratio }),
     drainDelayMs,
     auditRetentionDays,
+    unprotectedRelations,
+    reloadsModels,
     languageModels:
       languageModelsFile === undefined
         ? undefined
         : Object.freeze({ file: resolve(languageModelsFile), keyOf: (variable: string) => env[variable] }),
+    warehouses:
+      warehousesFile === undefined
+        ? undefined
+        : Object.freeze({ file: resolve(warehousesFile), secretOf: (variable: string) => env[variable] }),
     ...limits,
   });
 }

@@ -15,6 +15,8 @@ import { type ApiKeyLookup, createApiKeyLookup } from './http/api-key-lookup.ts'
 import { createRateLimits, type RateLimits } from './http/rate-limits.ts';
 import { type Log, openLog } from './log.ts';
 import { type Deployments, openDeployments } from './query/deployments.ts';
+import { createKeptResults } from './query/kept-results.ts';
+import type { QueryDependencies } from './query/run-query.ts';
 import { type Changes, noChanges } from './store/changes.ts';
 import { makeDataFolder, readOrCreateSecretFile } from './store/data-folder.ts';
 import { openStore } from './store/database.ts';
@@ -25,6 +27,7 @@ import { traceStatements } from './store/trace-statements.ts';
 import { openTelemetry } from './telemetry/open-telemetry.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 import { createPrincipalWatches, type PrincipalWatches } from './users/principal-watch.ts';
+import { readConnections } from './warehouse/connections-file.ts';
 
 /** The parts of a running server. Disposing closes each once, the last built first; runs that go on are stopped. */
 export interface Context extends AsyncDisposable {
@@ -42,6 +45,8 @@ export interface Context extends AsyncDisposable {
   readonly watches: PrincipalWatches;
   readonly node: Node;
   readonly deployments: Deployments;
+  /** What the door to data needs. */
+  readonly query: QueryDependencies;
   readonly minter: SessionMinter;
   readonly runs: Runs;
   readonly tails: RunTails;
@@ -73,33 +78,36 @@ export async function openContext(config: Config, overrides: Overrides = {}): Pr
     log,
     builtin: overrides.languageModel,
   });
+  const connections = await readConnections(config.warehouses);
   const tokenKeys = deriveEmbedTokenKeys(await readSigningSecrets(config));
-  const { db, changes, connections } =
-    overrides.db === undefined
-      ? building.use(
-          await openStore(
-            config.store,
-            (err) => log.warn({ err }, 'a connection to the store was lost'),
-            traceStatements(telemetry.traces),
-          ),
-        )
-      : { db: overrides.db, changes: overrides.changes ?? noChanges, connections: () => null };
+  const {
+    db,
+    changes,
+    connections: storeConnections,
+  } = overrides.db === undefined
+    ? building.use(
+        await openStore(
+          config.store,
+          (err) => log.warn({ err }, 'a connection to the store was lost'),
+          traceStatements(telemetry.traces),
+        ),
+      )
+    : { db: overrides.db, changes: overrides.changes ?? noChanges, connections: () => null };
   const apiKeys = building.use(createApiKeyLookup({ db, changes }));
   const watches = building.use(createPrincipalWatches({ db, changes, clock, log }));
   const node = building.use(createNode({ db, log, leaseMs: config.runLeaseMs }));
-  const deployments = building.use(openDeployments({ db, log, changes }));
-  const { queryTimeoutMs, brand, sessionExchangeMs, sessionLifetimeMs } = config;
+  const deployments = building.use(
+    openDeployments({ db, log, changes, connections, reloadsModels: config.reloadsModels }),
+  );
+  const { queryTimeoutMs, queryBytesMax, unprotectedRelations, brand, sessionExchangeMs, sessionLifetimeMs } = config;
+  const query: QueryDependencies = {
+    ...{ db, deployments, clock, telemetry, queryTimeoutMs, queryBytesMax, unprotectedRelations, sqlLimits: config },
+    results: createKeptResults(config),
+  };
   const minter = building.use(
     createSessionMinter({ db, clock, limits: config, sessionExchangeMs, sessionLifetimeMs, telemetry }),
   );
-  const runAgent = createAgent(
-    {
-      query: { db, deployments, clock, queryTimeoutMs, sqlLimits: config, telemetry },
-      languageModels,
-      log,
-    },
-    config,
-  );
+  const runAgent = createAgent({ query, languageModels, log }, config);
   const tails = building.adopt(createRunTails({ db, log }), (open) => open.close());
   const runs = building.adopt(
     createRuns({
@@ -118,7 +126,7 @@ export async function openContext(config: Config, overrides: Overrides = {}): Pr
     (open) => open.close(0),
   );
   telemetry.metrics.watch({
-    storeConnections: connections,
+    storeConnections,
     changesLagSeconds: () => (performance.now() - changes.heardUntil()) / 1000,
     runs: runs.counts,
   });
@@ -140,6 +148,7 @@ export async function openContext(config: Config, overrides: Overrides = {}): Pr
     watches,
     node,
     deployments,
+    query,
     minter,
     runs,
     tails,

@@ -9,7 +9,7 @@ import {
   namedAgents,
 } from '../src/agent/configuration/agent-configuration.ts';
 import { configurationLimits, parseAgentFiles } from '../src/agent/configuration/parse-agent-files.ts';
-import { issueText } from '../src/agent/configuration/yaml-source.ts';
+import { issueText } from '../src/yaml-source.ts';
 
 type Files = Readonly<Record<string, string>>;
 

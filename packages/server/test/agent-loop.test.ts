@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { AgentDependencies, AgentLimits } from '../src/agent/agent-dependencies.ts';
 import { runAgent } from '../src/agent/agent-loop.ts';
 import type { AgentEvent } from '../src/agent/events.ts';
+import type { InsideModel } from '../src/agent/language-models/language-model.ts';
 import type { AgentInput } from '../src/agent/run-agent.ts';
 import { InlayError } from '../src/errors.ts';
 import {
@@ -202,6 +203,26 @@ describe('a run', () => {
   test('holds only text that the store can hold, also where a character comes in two pieces', async () => {
     const run = agent([[say('a\0b\ud800c'), say('\ud83d'), say('\ude00'), say('\ud83d')]]);
     expect(await endOf(run)).toMatchObject({ type: 'final', text: 'ab\ufffdc😀\ufffd' });
+  });
+
+  test('says words that come at one moment as one, in their order', async () => {
+    const languageModel: InsideModel = {
+      kind: 'inside',
+      name: 'quick',
+      async *stream() {
+        yield { type: 'thinking', text: 'H' };
+        yield { type: 'thinking', text: 'm' };
+        yield { type: 'text', text: 'a' };
+        yield { type: 'text', text: 'b' };
+        yield { type: 'tokens', input: 1, output: 1 };
+        yield { type: 'text', text: 'c' };
+        await setImmediate();
+        yield { type: 'text', text: 'd' };
+      },
+    };
+    const events = await Array.fromAsync(runAgent(loopDependencies(languageModel, { showsThinking: true }), question));
+    const said = events.flatMap((event) => ('text' in event ? [event.text] : []));
+    expect(said).toEqual(['Hm', 'ab', 'c', 'd', 'abcd']);
   });
 
   test('that nobody reads on tells the language model to stop', async () => {

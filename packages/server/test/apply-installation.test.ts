@@ -115,6 +115,17 @@ describe.each(databaseKinds)('applying an installation on %s', async (kind) => {
     expect((await dump(db)).rows[1]).toMatchObject([{ agents_folder: '/a' }]);
   });
 
+  test('a warehouse may become a connection, which is told, and applying it again changes nothing', async () => {
+    await apply(accountOf());
+    const connected = accountOf({
+      deployments: [{ id: 1, name: 'd', model: '/m', warehouse: { connection: 'shop' } }],
+    });
+    const { differences } = await apply(connected);
+    expect(differences.flatMap(differenceLines).join('\n')).toContain('warehouse.connection none → "shop"');
+    const again = await apply(connected);
+    expect(again.differences.flatMap(differenceLines).join('\n')).toContain('nothing changed');
+  });
+
   test('again changes nothing', async () => {
     await apply(accountOf());
     const before = await dump(db);

@@ -34,6 +34,9 @@ test('without any variable: the embedded store in .inlay, the loopback, the demo
     traces: undefined,
     drainDelayMs: 0,
     auditRetentionDays: 365,
+    unprotectedRelations: 'deny',
+    reloadsModels: true,
+    warehouses: undefined,
     languageModels: undefined,
     ...defaultLimits,
   });
@@ -142,6 +145,7 @@ describe('invalid: one line that names the variable', () => {
       'INLAY_PUBLIC_URL must be an http:// or https:// URL without a trailing slash, user name, query or fragment.',
     ],
     ['INLAY_DEMO', 'true', 'INLAY_DEMO must be on or off.'],
+    ['INLAY_UNPROTECTED_RELATIONS', 'Allow', 'INLAY_UNPROTECTED_RELATIONS must be deny or allow.'],
   ])('%s=%s', (name, value, problem) => {
     expect(problemsOf({ [name]: value })).toStrictEqual([problem]);
   });
@@ -282,6 +286,8 @@ describe('operation', () => {
     [{ INLAY_METRICS_HOST: '0.0.0.0' }, { metrics: undefined }],
     [{ INLAY_DRAIN_DELAY_MS: '600000' }, { drainDelayMs: 600_000 }],
     [{ INLAY_AUDIT_RETENTION_DAYS: '1' }, { auditRetentionDays: 1 }],
+    [{ INLAY_UNPROTECTED_RELATIONS: 'allow' }, { unprotectedRelations: 'allow' }],
+    [{ INLAY_MODEL_RELOAD: 'off' }, { reloadsModels: false }],
     [
       { OTEL_EXPORTER_OTLP_ENDPOINT: collector },
       { traces: { url: `${collector}/v1/traces`, serviceName: 'inlay', ratio: 1 } },

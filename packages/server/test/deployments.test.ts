@@ -1,5 +1,5 @@
 /** The opened deployments of a process: kept, and let go when they are changed or deleted elsewhere. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Kysely, sql } from 'kysely';
@@ -212,5 +212,74 @@ describe('branches', () => {
     expect(await findBranch(accountId, 1, 'dev-3')).toBe('dev-3');
     await expect(findBranch(accountId, 1, 'none')).rejects.toMatchObject({ code: 'BRANCH_NOT_FOUND' });
     await expect(findBranch(accountId + 1, 1, 'main')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+});
+
+describe('files that change on disk', () => {
+  const cube = (name: string): string => model.replace('sold', name);
+  const relationsOf = async () => [...(await deployments.get(accountId, 1, null)).dataModel.relations.keys()];
+  let logged: string[];
+  const watch = (): void => {
+    logged = [];
+    const writing = openLog({ write: (line: string) => void logged.push(line) });
+    deployments = openDeployments({ db, log: writing, changes: hearing(), reloadsModels: true });
+  };
+  const linesWith = (text: string) => logged.filter((line) => line.includes(text));
+  const settle = (expected: readonly string[]) => expect.poll(relationsOf, { timeout: 10_000 }).toEqual(expected);
+  let own: string;
+  beforeEach(async () => {
+    own = await mkdtemp(join(tmpdir(), 'inlay-watched-'));
+    await writeFile(join(own, 'model.yml'), model);
+    await db.updateTable('deployments').set({ model_folder: own }).where('id', '=', 1).execute();
+  });
+  afterEach(() => rm(own, { recursive: true }));
+
+  test('are read anew, new ones and those that are gone as well, with the same warehouse', async () => {
+    watch();
+    const first = await deployments.get(accountId, 1, null);
+    expect(await deployments.get(accountId, 1, null)).toBe(first);
+    await writeFile(join(own, 'model.yml'), cube('shipped'));
+    await settle(['shipped']);
+    await mkdir(join(own, 'more'));
+    await writeFile(join(own, 'more/b.yaml'), cube('returned'));
+    await settle(['shipped', 'returned']);
+    await rm(join(own, 'more'), { recursive: true });
+    await settle(['shipped']);
+    expect((await deployments.get(accountId, 1, null)).warehouse).toBe(first.warehouse);
+  });
+
+  test('a change that does not load leaves what was there, and the log says so once', async () => {
+    watch();
+    expect(await relationsOf()).toEqual(['sold']);
+    await writeFile(join(own, 'model.yml'), cube('shipped').replace('type: count', 'type: cuont'));
+    await expect
+      .poll(async () => (await relationsOf()) && linesWith('the one before stays').length, { timeout: 10_000 })
+      .toBe(1);
+    for (let count = 0; count < 20; count += 1) expect(await relationsOf()).toEqual(['sold']);
+    expect(linesWith('the one before stays')).toHaveLength(1);
+    expect(linesWith('"msg":"data model does not load"')).toEqual([
+      expect.stringMatching(/"line":6.*did you mean \\"count\\"/),
+    ]);
+    await writeFile(join(own, 'model.yml'), cube('mended'));
+    await settle(['mended']);
+  });
+
+  test('one that never loaded fails until it is changed, and is not read again before', async () => {
+    await writeFile(join(own, 'model.yml'), 'cubes: 7');
+    watch();
+    for (let count = 0; count < 5; count += 1) {
+      await expect(relationsOf()).rejects.toMatchObject({ code: 'DATA_MODEL_INVALID' });
+    }
+    // Once more when the file has come to rest.
+    expect(linesWith('"msg":"data model does not load"').length).toBeLessThan(3);
+    await writeFile(join(own, 'model.yml'), cube('mended'));
+    await expect.poll(() => relationsOf().catch(() => []), { timeout: 10_000 }).toEqual(['mended']);
+  });
+
+  test('are left alone where nobody asked for it', async () => {
+    open(hearing());
+    const first = await deployments.get(accountId, 1, null);
+    await writeFile(join(own, 'model.yml'), cube('shipped'));
+    expect(await deployments.get(accountId, 1, null)).toBe(first);
   });
 });

@@ -106,7 +106,7 @@ describe('SQL examples, as a user of merchant 7', () => {
     securityContext: {},
     embedTenantName: null,
     isEmbedTenantScope: false,
-    isInternal: false,
+    seesUnprotected: false,
   };
   const model = loadStorefront();
   let warehouse: Warehouse;
@@ -150,7 +150,7 @@ function refusalOf(compile: () => unknown): string | null {
 function loadStorefront(): DataModel {
   const folder = 'examples/storefront/model';
   const files = globSync('**/*.yml', { cwd: join(root, folder) }).sort();
-  const model = loadDataModel(files.map((path) => ({ path, text: read(join(folder, path)) })));
-  if ('issues' in model) throw new Error(JSON.stringify(model.issues));
-  return model;
+  const loaded = loadDataModel(files.map((path) => ({ path, text: read(join(folder, path)) })));
+  if ('issues' in loaded) throw new Error(JSON.stringify(loaded.issues));
+  return loaded.dataModel;
 }

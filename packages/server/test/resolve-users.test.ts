@@ -78,7 +78,7 @@ describe.each(databaseKinds)('a user named by a call, on %s', (kind) => {
   test('is made once, and found by the same externalId', async () => {
     const id = await call({ groups: ['merchant'], userAttributes: [{ name: 'merchant_id', value: 7 }] });
     expect(await call()).toBe(id);
-    expect(await subjectOf(id)).toMatchObject({ groups: ['merchant'], isInternal: false });
+    expect(await subjectOf(id)).toMatchObject({ groups: ['merchant'], seesUnprotected: false });
   });
 
   test('is not the one of another account', async () => {
@@ -200,7 +200,7 @@ describe.each(databaseKinds)('a user named by a call, on %s', (kind) => {
   test('internal users are found by username or address in any case, and never changed', async () => {
     const id = await callInternal('ANALYST');
     expect(await callInternal('analyst@EXAMPLE.com')).toBe(id);
-    expect(await subjectOf(id)).toMatchObject({ isInternal: true });
+    expect(await subjectOf(id)).toMatchObject({ seesUnprotected: true });
     await database.db.updateTable('users').set({ is_active: false }).where('id', '=', id).execute();
     for (const name of ['analyst', 'nobody', 'seven', '%', '']) {
       await expect(callInternal(name)).rejects.toMatchObject({ code: 'NOT_FOUND' });

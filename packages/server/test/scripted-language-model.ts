@@ -1,4 +1,5 @@
 /** A language model that says what a test has written down, and can be held, silent or broken at any point. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type {
   ConversationMessage,
   InsideModel,
@@ -73,7 +74,11 @@ async function* play<Request extends { readonly messages: readonly ConversationM
   for (const step of steps) {
     if (step instanceof Error) throw step;
     if (step.type === 'wait') await step.for;
-    else yield step;
+    else {
+      yield step;
+      // One at a time, so that what is written down is what is told: what comes together is told as one.
+      await nextTurn();
+    }
   }
 }
 

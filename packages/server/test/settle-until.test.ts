@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { readUntil, settleUntil } from '../src/agent/settle-until.ts';
 
@@ -20,21 +21,74 @@ describe('waiting for others', () => {
       signals.push(signal);
       yield* [1, 2, 3];
     }
-    for await (const value of readUntil(open, never, 60_000)) if (value === 2) break;
+    for await (const values of readUntil(open, never, 60_000)) if (values.length > 0) break;
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
-    expect(await Array.fromAsync(readUntil(open, never, 60_000))).toEqual([1, 2, 3]);
+    expect((await Array.fromAsync(readUntil(open, never, 60_000))).flat()).toEqual([1, 2, 3]);
   });
 
   test('a slow reader is not taken for a silent stream', async () => {
     async function* open(): AsyncGenerator<number> {
-      yield* [1, 2];
+      yield 1;
+      await nextTurn();
+      yield 2;
     }
     const seen: number[] = [];
-    for await (const value of readUntil(open, never, 1)) {
-      seen.push(value);
+    for await (const values of readUntil(open, never, 1)) {
+      seen.push(...values);
       // Longer than the silence that the stream is allowed.
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     expect(seen).toEqual([1, 2]);
+  });
+
+  test('what is there at one moment comes together, and never more than a bounded part of it', async () => {
+    let taken = 0;
+    async function* open(): AsyncGenerator<number> {
+      for (; taken < 1000; taken += 1) {
+        if (taken === 3) await nextTurn();
+        yield taken;
+      }
+    }
+    const seen: (readonly number[])[] = [];
+    for await (const values of readUntil(open, never, 60_000)) {
+      seen.push(values);
+      // Nobody reads on: the stream is not drawn dry meanwhile.
+      await nextTurn();
+      expect(taken - seen.flat().length).toBeLessThan(300);
+    }
+    expect(seen[0]).toEqual([0, 1, 2]);
+    expect(seen.flat()).toEqual(Array.from({ length: 1000 }, (_, value) => value));
+    expect(seen.length).toBeLessThan(20);
+  });
+
+  test('a failure comes after what was said before it', async () => {
+    async function* open(): AsyncGenerator<number> {
+      yield 1;
+      yield 2;
+      throw new Error('broken');
+    }
+    const seen: number[] = [];
+    const reading = async (): Promise<void> => {
+      for await (const values of readUntil(open, never, 60_000)) seen.push(...values);
+    };
+    await expect(reading()).rejects.toMatchObject({ code: 'LANGUAGE_MODEL_FAILED' });
+    expect(seen).toEqual([1, 2]);
+  });
+
+  test('a signal ends the reading of a stream that does not heed it', async () => {
+    const stop = new AbortController();
+    async function* open(): AsyncGenerator<number> {
+      yield 1;
+      await new Promise(() => undefined);
+    }
+    const seen: number[] = [];
+    const reading = async (): Promise<void> => {
+      for await (const values of readUntil(open, stop.signal, 60_000)) {
+        seen.push(...values);
+        setImmediate(() => stop.abort(new Error('stopped')));
+      }
+    };
+    await expect(reading()).rejects.toThrow('stopped');
+    expect(seen).toEqual([1]);
   });
 });

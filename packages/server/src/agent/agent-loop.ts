@@ -9,6 +9,7 @@ import { toUsage } from './agent-step.ts';
 import { callTools } from './call-tools.ts';
 import { endRun } from './end-run.ts';
 import type { AgentEvent } from './events.ts';
+import { followSignal } from './follow-signal.ts';
 import { LimitReached } from './limit-reached.ts';
 import { keepShown, withoutClosingLines } from './network-request.ts';
 import { type Progress, repeatedFailure, startProgress, usageSoFar } from './progress.ts';
@@ -29,7 +30,8 @@ export async function* runAgent(given: AgentDependencies, input: AgentInput): As
   const isPrivate = languageModel.kind === 'network' && (given.isPrivate || languageModel.isPrivate);
   const dependencies = { ...given, isPrivate };
   const progress = startProgress(input);
-  const stop = new AbortController();
+  using stop = followSignal(input.signal);
+  const { signal } = stop;
   const timeUp = (): void => {
     stop.abort(new LimitReached(`the answer has taken as long as one may take (${limits.runMs / 1000} seconds)`));
   };
@@ -37,7 +39,6 @@ export async function* runAgent(given: AgentDependencies, input: AgentInput): As
   // At once where nothing is left, before anything begins.
   if (leftMs <= 0) timeUp();
   const deadline = setTimeout(timeUp, leftMs);
-  const signal = AbortSignal.any([input.signal, stop.signal]);
   try {
     const isEcho = languageModel.kind === 'network' && closingLine !== undefined;
     const messages = isEcho ? withoutClosingLines(input.messages, closingLine) : input.messages;

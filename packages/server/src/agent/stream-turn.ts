@@ -51,29 +51,25 @@ export async function* streamTurn(
   progress.usage.llmCalls += 1;
   try {
     const open = (own: AbortSignal) => ask(dependencies, told, { grounding, showResult }, own);
-    for await (const event of readUntil(open, signal, limits.languageModelSilenceMs)) {
-      switch (event.type) {
-        case 'text':
-          yield* writer.write(event.text);
-          break;
-        case 'thinking':
-          yield* writer.think(event.text);
-          break;
-        case 'tool-call':
+    for await (const events of readUntil(open, signal, limits.languageModelSilenceMs)) {
+      for (const event of joinWords(events)) {
+        if (event.type === 'text' || event.type === 'thinking') {
+          // Not `yield*`: what it gives of an array goes through promises of its own.
+          for (const said of event.type === 'text' ? writer.write(event.text) : writer.think(event.text)) yield said;
+          writer.checkRoom();
+        } else if (event.type === 'tool-call') {
           if (callsBefore + toolCalls.length >= limits.agentToolCallsMax) {
             throw new LimitReached(`the answer needs more tool calls than one may make (${limits.agentToolCallsMax})`);
           }
           toolCalls.push(toStepCall(event));
-          break;
-        case 'turn-data':
+        } else if (event.type === 'turn-data') {
           turnData = isStorable(event.data) ? event.data : null;
-          break;
-        case 'tokens':
+        } else if (event.type === 'tokens') {
           progress.usage.inputTokens += event.input;
           progress.usage.outputTokens += event.output;
-          break;
-        case 'model':
+        } else {
           answering = event.name;
+        }
       }
     }
   } finally {
@@ -166,6 +162,18 @@ function* finishTurn(
   yield { type: 'step', step: { kind: 'turn', text, toolCalls, turnData, isPrivate, usage: usageSoFar(progress) } };
   yield* writer.end();
   progress.writer = null;
+}
+
+/** The same with words that follow each other in one event: what is said at one moment goes its way once. */
+function joinWords(events: readonly LanguageModelEvent[]): readonly LanguageModelEvent[] {
+  const joined: LanguageModelEvent[] = [];
+  for (const event of events) {
+    const last = joined.at(-1);
+    const isMore = (event.type === 'text' || event.type === 'thinking') && event.type === last?.type;
+    if (isMore) joined[joined.length - 1] = { type: event.type, text: last.text + event.text };
+    else joined.push(event);
+  }
+  return joined;
 }
 
 function toStepCall({ id, name, input }: Extract<LanguageModelEvent, { type: 'tool-call' }>): StepCall {

@@ -1,5 +1,6 @@
 /** Writing the messages of one turn: at most one of thoughts and one of text, opened once and closed once. */
 import { randomUUID } from 'node:crypto';
+import { appendText } from './append-text.ts';
 import type { AgentEvent } from './events.ts';
 import { createStorableText } from './language-models/storable.ts';
 import { LimitReached } from './limit-reached.ts';
@@ -18,22 +19,24 @@ export interface TurnStyle {
   readonly charactersMax: number;
 }
 
-/** The messages of a turn that is being written. */
+/** The messages of a turn that is being written. What a function gives is to be told, in order. */
 export interface TurnWriter {
   /** The text so far as the language model wrote it, with the loop's own words. */
   readonly text: string;
   /** Whether anything was said that can be seen. */
   readonly hasSaid: boolean;
-  /** The next piece of text. White space before the first word is not said. @throws LimitReached */
-  write(piece: string): Generator<AgentEvent>;
-  /** The next piece of thoughts. @throws LimitReached */
-  think(piece: string): Generator<AgentEvent>;
+  /** The next piece of text. White space before the first word is not said. */
+  write(piece: string): readonly AgentEvent[];
+  /** The next piece of thoughts. */
+  think(piece: string): readonly AgentEvent[];
+  /** @throws LimitReached when more was written than may be: what is beyond was not said */
+  checkRoom(): void;
   /** The loop's own words: a paragraph of the text, or the text. */
-  add(words: string): Generator<AgentEvent>;
+  add(words: string): readonly AgentEvent[];
   /** What was held back is said; after it nothing but {@link add} and {@link end}. */
-  flush(): Generator<AgentEvent>;
+  flush(): readonly AgentEvent[];
   /** Closes what is open. */
-  end(): Generator<AgentEvent>;
+  end(): readonly AgentEvent[];
 }
 
 /** Begins a turn of the run. */
@@ -44,8 +47,10 @@ export function beginTurn(
   const written = createStorableText();
   const thought = createStorableText();
   let text = '';
-  /** The part of it that a later run of the agent may read: without the loop's own words. */
-  let modelText = '';
+  /** Where the loop's own words begin in it: a later run of the agent may read what stands before. */
+  let ownFrom: number | null = null;
+  /** What the user reads of it, where that is another text. */
+  let filled = '';
   let textId: string | null = null;
   let thinkingId: string | null = null;
 
@@ -55,32 +60,27 @@ export function beginTurn(
     progress.textCharacters += piece.length;
     return piece.length <= left ? piece : piece.slice(0, left).replace(/[\ud800-\udbff]$/, '');
   };
-  const checkRoom = (): void => {
-    if (progress.textCharacters > charactersMax) {
-      throw new LimitReached(`the answer is as long as one may be (${charactersMax} characters)`);
-    }
-  };
-  function* say(said: string): Generator<AgentEvent> {
+  function say(said: string): AgentEvent[] {
     const words = textId === null ? said.trimStart() : said;
-    if (words === '') return;
-    if (textId === null) {
-      textId = yield* open(progress, 'text');
-      progress.lastText = '';
-    }
-    progress.lastText += words;
-    yield { type: 'text-delta', messageId: textId, text: words };
+    if (words === '') return [];
+    const events: AgentEvent[] = [];
+    textId ??= open(progress, 'text', events);
+    if (filler !== null) filled = appendText(filled, words);
+    events.push({ type: 'text-delta', messageId: textId, text: words });
+    return events;
   }
-  function* write(piece: string): Generator<AgentEvent> {
+  function write(piece: string): AgentEvent[] {
     const fitting = room(piece);
-    text += fitting;
-    modelText += fitting;
-    yield* say(filler === null ? fitting : filler.write(fitting));
+    text = appendText(text, fitting);
+    return say(filler === null ? fitting : filler.write(fitting));
   }
-  function* think(piece: string): Generator<AgentEvent> {
+  function think(piece: string): AgentEvent[] {
     const fitting = room(piece);
-    if (!showsThinking || fitting === '') return;
-    thinkingId ??= yield* open(progress, 'thinking');
-    yield { type: 'thinking-delta', messageId: thinkingId, text: fitting };
+    if (!showsThinking || fitting === '') return [];
+    const events: AgentEvent[] = [];
+    thinkingId ??= open(progress, 'thinking', events);
+    events.push({ type: 'thinking-delta', messageId: thinkingId, text: fitting });
+    return events;
   }
 
   return {
@@ -90,41 +90,41 @@ export function beginTurn(
     get hasSaid() {
       return textId !== null;
     },
-    *write(piece) {
-      yield* write(written.write(piece));
-      checkRoom();
+    write: (piece) => write(written.write(piece)),
+    think: (piece) => think(thought.write(piece)),
+    checkRoom() {
+      if (progress.textCharacters > charactersMax) {
+        throw new LimitReached(`the answer is as long as one may be (${charactersMax} characters)`);
+      }
     },
-    *think(piece) {
-      yield* think(thought.write(piece));
-      checkRoom();
-    },
-    *flush() {
-      yield* think(thought.end());
-      yield* write(written.end());
-      if (filler !== null) yield* say(filler.end());
-    },
-    *add(words) {
+    flush: () => [...think(thought.end()), ...write(written.end()), ...(filler === null ? [] : say(filler.end()))],
+    add(words) {
       const paragraph = textId === null ? words : `\n\n${words}`;
+      ownFrom ??= text.length;
       text += paragraph;
-      yield* say(paragraph);
+      return say(paragraph);
     },
-    *end() {
-      if (thinkingId !== null) yield { type: 'thinking-end', messageId: thinkingId };
+    end() {
+      const events: AgentEvent[] = [];
+      if (thinkingId !== null) events.push({ type: 'thinking-end', messageId: thinkingId });
       thinkingId = null;
       if (textId !== null) {
+        progress.lastText = filler === null ? text.trimStart() : filled;
         // Only in private mode is it known to be free of values: then a later run may be told it.
-        yield { type: 'text-end', messageId: textId, ...(keepsModelText ? { modelText } : {}) };
+        const modelText = keepsModelText ? { modelText: text.slice(0, ownFrom ?? text.length) } : {};
+        events.push({ type: 'text-end', messageId: textId, ...modelText });
       }
       textId = null;
+      return events;
     },
   };
 }
 
 /** The id of a message that is about to be written: one that an earlier attempt had begun, void from now on, or a new one. */
-function* open(progress: Progress, kind: 'text' | 'thinking'): Generator<AgentEvent, string> {
+function open(progress: Progress, kind: 'text' | 'thinking', events: AgentEvent[]): string {
   const place = progress.unfinished.findIndex((message) => message.kind === kind);
   const [begun] = place === -1 ? [] : progress.unfinished.splice(place, 1);
   if (begun === undefined) return randomUUID();
-  yield { type: 'restart', messageId: begun.messageId };
+  events.push({ type: 'restart', messageId: begun.messageId });
   return begun.messageId;
 }

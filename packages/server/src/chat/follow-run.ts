@@ -1,6 +1,7 @@
 /** Reading a run as it goes on, until it has ended, or its reader may not read any more. */
 import { type Frame, frameSchema, type Usage } from '@inlay/contract/chat.ts';
 import { type Kysely, sql } from 'kysely';
+import { followSignal } from '../agent/follow-signal.ts';
 import { InlayError } from '../errors.ts';
 import type { Schema } from '../store/schema.ts';
 import { failedInside, interrupted } from './end-causes.ts';
@@ -54,7 +55,7 @@ export function toLine(frame: Frame): string {
 }
 
 /**
- * The lines of the run, each with its `\n`, to its end. A reader so slow that the log has gone is told the rest in whole messages.
+ * What came before the run, then the lines of the run, each with its `\n`, to its end. A reader so slow that the log has gone is told the rest in whole messages.
  * When the reader's session, user or key ends first, the lines stop at once, even where more is waiting: open messages are closed
  * with what they have, then come the error and the usage, as when a run fails (chat-stream.md). The usage is that of the run where
  * it ends at once as well, with the same session, user or key; nothing is counted for one that goes on.
@@ -64,9 +65,12 @@ export function followRun(
   { db, tails }: FollowDependencies,
   reading: RunReading,
   reader: Reader,
+  before: AsyncIterable<string>,
 ): AsyncGenerator<string, void, undefined> {
   const { runId } = reading;
-  const { gone, ended, requestId } = reader;
+  const { ended, requestId } = reader;
+  const follower = followSignal(reader.gone);
+  const gone = follower.signal;
   // Now and not with the first line: from here on nothing is missed.
   const lines = tails.follow({ ...reading, gone, ended });
   /** The messages that the reader has open by sort number, each as the first line that was sent of it. */
@@ -109,21 +113,28 @@ export function followRun(
   }
 
   return (async function* () {
-    for (const frame of reading.open) open.set(frame.sort, toLine(frame));
-    for await (const line of lines) {
-      place = line.seq;
-      if (!line.isControl) {
-        highest = Math.max(highest, line.sort);
-        // Within a text of the frame the quotes are escaped.
-        if (!line.text.includes('"isInProcess":true')) open.delete(line.sort);
-        else if (!open.has(line.sort)) open.set(line.sort, line.text);
+    try {
+      yield* before;
+      for (const frame of reading.open) open.set(frame.sort, toLine(frame));
+      for await (const line of lines) {
+        place = line.seq;
+        if (!line.isControl) {
+          highest = Math.max(highest, line.sort);
+          // Within a text of the frame the quotes are escaped.
+          if (!line.text.includes('"isInProcess":true')) open.delete(line.sort);
+          else if (!open.has(line.sort)) open.set(line.sort, line.text);
+        }
+        yield line.text;
+        if (line.isLast) return;
       }
-      yield line.text;
-      if (line.isLast) return;
+      if (gone.aborted) return;
+      if (ended.aborted) yield* breakOff(failureOf(ended.reason));
+      else yield* readRest();
+    } finally {
+      // Also where the reader did not come to the run.
+      follower.abort(null);
+      follower[Symbol.dispose]();
     }
-    if (gone.aborted) return;
-    if (ended.aborted) yield* breakOff(failureOf(ended.reason));
-    else yield* readRest();
   })();
 }
 

@@ -3,6 +3,7 @@
  * line has, and in which order (chat-stream.md; recorded examples are the tests' fixtures).
  */
 import type { Frame, ToolCall, Usage } from '@inlay/contract/chat.ts';
+import { appendText } from '../agent/append-text.ts';
 import type { AgentEvent } from '../agent/events.ts';
 
 /** A message of a thread, as it is kept and as it stands in a thread's history. */
@@ -140,12 +141,12 @@ export function applyEvent(state: RunState, event: AgentEvent): Applied {
   switch (event.type) {
     case 'text-delta': {
       const before = state.open.get(event.messageId) ?? newMessage(state, event.messageId, [state.graphRoot]);
-      const message = { ...before, content: before.content + event.text };
+      const message = { ...before, content: appendText(before.content, event.text) };
       return go(state, message, deltaFrame(message, { content: event.text }));
     }
     case 'thinking-delta': {
       const before = state.open.get(event.messageId) ?? newMessage(state, event.messageId, [state.graphRoot]);
-      const message = { ...before, thinking: (before.thinking ?? '') + event.text };
+      const message = { ...before, thinking: appendText(before.thinking ?? '', event.text) };
       return go(state, message, deltaFrame(message, { content: '', thinking: event.text }));
     }
     case 'text-end':

@@ -16,8 +16,11 @@ import { type RunClaim, type RunEnd, writeLog } from './write-log.ts';
 const waitingCharactersMax = 262_144;
 /** Characters in one statement; a run that alone has more at its end goes with all of it. */
 const batchCharactersMax = 1_048_576;
-/** The longest rest between two statements. */
+/** How long the writer rests after a statement, in times that it has kept this thread busy, and in milliseconds at most. */
+const restPerBusy = 3;
 const restMsMax = 20;
+/** What keeps the thread busy for less is as good as nothing. */
+const busyMsMin = 0.25;
 /** Waiting between attempts while the store is away, in milliseconds: doubled each time. */
 const retryMsMin = 20;
 const retryMsMax = 1000;
@@ -39,6 +42,8 @@ export interface RunLog {
   /** Nothing is taken any more: the run is not this node's. */
   readonly isLost: boolean;
   append(entry: LogEntry): void;
+  /** More waits than may: the run is to wait for {@link RunLog.room}. */
+  readonly isFull: boolean;
   /** Resolves when the run may write more, or is lost. */
   room(): Promise<void>;
   /** Appends the last lines and the end, all or nothing; resolves when they are durable, or the run is lost. */
@@ -82,13 +87,15 @@ export function createLogWriter(dependencies: LogWriterDependencies): LogWriter 
 
   function enqueue(open: OpenLog, entry: LogEntry, end: RunEnd | null, isTied: boolean): void {
     if (open.isLost || open.isDone) return;
-    const characters = charactersOf(entry);
-    open.characters += characters;
     const last = open.waiting.at(-1);
     const merged = last === undefined || isTied ? null : merge(last.entry, entry);
     if (last !== undefined && merged !== null) {
-      open.waiting[open.waiting.length - 1] = { ...last, entry: merged, characters: last.characters + characters };
+      const characters = charactersOf(merged);
+      open.characters += characters - last.characters;
+      open.waiting[open.waiting.length - 1] = { ...last, entry: merged, characters };
     } else {
+      const characters = charactersOf(entry);
+      open.characters += characters;
       open.waiting.push({ entry, end, isTied, characters });
     }
     due.add(open);
@@ -203,8 +210,11 @@ export function createLogWriter(dependencies: LogWriterDependencies): LogWriter 
           return open.isLost;
         },
         append: (entry) => enqueue(open, entry, null, false),
+        get isFull() {
+          return isFull(open);
+        },
         async room() {
-          while (!open.isDone && open.characters > waitingCharactersMax) await open.news.promise;
+          while (isFull(open)) await open.news.promise;
         },
         async end(entries, end) {
           for (const [index, entry] of entries.entries()) {
@@ -226,6 +236,8 @@ export function createLogWriter(dependencies: LogWriterDependencies): LogWriter 
   };
 }
 
+const isFull = ({ isDone, characters }: OpenLog): boolean => !isDone && characters > waitingCharactersMax;
+
 function wake(open: OpenLog): void {
   open.news.resolve();
   open.news = Promise.withResolvers();
@@ -238,10 +250,10 @@ function isPassing(error: unknown): boolean {
 }
 
 /**
- * Between two statements: as long as the one before has kept this thread busy, so that writing takes half of it at most where the
- * store runs in this process, and what others say meanwhile goes along. A store elsewhere costs next to nothing here.
+ * Between two statements: in proportion to how long the one before has kept this thread busy, so that writing takes a quarter of it
+ * at most where the store runs in this process, and what is said meanwhile goes along. A store elsewhere costs next to nothing here.
  */
 async function rest(busyMs: number): Promise<void> {
-  if (busyMs < 1) await new Promise((resolve) => setImmediate(resolve));
-  else await pause(Math.min(busyMs, restMsMax), undefined, { ref: false });
+  if (busyMs < busyMsMin) await new Promise((resolve) => setImmediate(resolve));
+  else await pause(Math.min(restPerBusy * busyMs, restMsMax), undefined, { ref: false });
 }

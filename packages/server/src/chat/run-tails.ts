@@ -171,31 +171,40 @@ export function createRunTails({ db, log, rememberedMax: remembered }: RunTailDe
     return [];
   }
 
-  async function* read(entry: Entry, from: number, isStopped: () => boolean): AsyncGenerator<LogLine, void, undefined> {
+  async function* read(
+    entry: Entry,
+    from: number,
+    isStopped: () => boolean,
+    stopReading: () => void,
+  ): AsyncGenerator<LogLine, void, undefined> {
     let place = from;
-    while (!isStopped()) {
-      const { news } = entry;
-      const next = entry.tail.after(place);
-      if (next === 'forgotten') {
-        const more = await readOn(entry.runId, place, isStopped);
-        if (more === null) return;
-        for (const one of more) {
-          if (isStopped()) break;
-          place = one.seq;
-          if (one.text === null) continue;
-          yield one;
-          if (one.isLast) return;
+    try {
+      while (!isStopped()) {
+        const { news } = entry;
+        const next = entry.tail.after(place);
+        if (next === 'forgotten') {
+          const more = await readOn(entry.runId, place, isStopped);
+          if (more === null) return;
+          for (const one of more) {
+            if (isStopped()) break;
+            place = one.seq;
+            if (one.text === null) continue;
+            yield one;
+            if (one.isLast) return;
+          }
+        } else if (next === 'nothing yet') {
+          if (entry.tail.isComplete || entry.isOver) return;
+          await news.promise;
+        } else {
+          place = next.seq;
+          yield next;
+          if (next.isLast) return;
         }
-      } else if (next === 'nothing yet') {
-        if (entry.tail.isComplete || entry.isOver) return;
-        await news.promise;
-      } else {
-        place = next.seq;
-        yield next;
-        if (next.isLast) return;
       }
+      if (closing.signal.aborted) throw new InlayError('NOT_READY', 'The server is stopping.');
+    } finally {
+      stopReading();
     }
-    if (closing.signal.aborted) throw new InlayError('NOT_READY', 'The server is stopping.');
   }
 
   return {
@@ -245,13 +254,7 @@ export function createRunTails({ db, log, rememberedMax: remembered }: RunTailDe
       ended.addEventListener('abort', onStop, { once: true });
       if (gone.aborted) stopReading();
       const isStopped = (): boolean => gone.aborted || ended.aborted || closing.signal.aborted;
-      return (async function* () {
-        try {
-          yield* read(entry, from, isStopped);
-        } finally {
-          stopReading();
-        }
-      })();
+      return read(entry, from, isStopped, stopReading);
     },
 
     get size() {

@@ -141,19 +141,7 @@ function tellRun(
   before: AsyncIterable<Frame>,
   reading: RunReading,
 ): AsyncIterable<string> {
-  const letGo = new AbortController();
-  const gone = AbortSignal.any([reader.gone, letGo.signal]);
-  // Now and not behind what came before: a new run is read as it is written.
-  const live = followRun(dependencies, reading, { ...reader, gone });
-  return (async function* () {
-    try {
-      yield* tellFrames(reader, before);
-      yield* live;
-    } finally {
-      // Also where the reader did not come to the run.
-      letGo.abort();
-    }
-  })();
+  return followRun(dependencies, reading, reader, tellFrames(reader, before));
 }
 
 /** What is stored, and where it breaks off, why. @param highest the highest sort number in it. */

@@ -73,7 +73,7 @@ export async function writeRun(
       }
       if (isLastWord(event)) last.push(event);
       else for (const entry of toEntries(event)) runLog.append(entry);
-      await runLog.room();
+      if (runLog.isFull) await runLog.room();
     }
     if (!runLog.isLost) throw new Error('the agent ended without its usage');
   } catch (err) {

@@ -14,9 +14,10 @@ import { lockDataFolder, makeDataFolder } from '../store/data-folder.ts';
 import { openDatabase } from '../store/database.ts';
 import { migrate } from '../store/migrate.ts';
 import type { Schema } from '../store/schema.ts';
+import { readConnectionNames } from '../warehouse/connections-file.ts';
 
 /** Runs `work` on the migrated store; with the embedded one, under the lock that the server takes as well. */
-async function withStore<T>(config: Config, work: (db: Kysely<Schema>) => Promise<T>): Promise<T> {
+export async function withStore<T>(config: Config, work: (db: Kysely<Schema>) => Promise<T>): Promise<T> {
   await using stack = new AsyncDisposableStack();
   if (config.store.kind === 'embedded') {
     await makeDataFolder(config.dataFolder);
@@ -59,7 +60,7 @@ export async function createKeyDirectly(config: Config, args: readonly string[])
 }
 
 /** The account of that name; without a name, the only one there is. @throws ConfigError that says which there are. */
-async function findAccount(db: Kysely<Schema>, name: string | undefined): Promise<{ id: number; name: string }> {
+export async function findAccount(db: Kysely<Schema>, name: string | undefined): Promise<{ id: number; name: string }> {
   const accounts = await db.selectFrom('accounts').select(['id', 'name']).orderBy('name').execute();
   const [found, another] = name === undefined ? accounts : accounts.filter((account) => account.name === name);
   if (found !== undefined && another === undefined) return found;
@@ -85,7 +86,11 @@ export async function applyFile(config: Config, args: readonly string[]): Promis
   if (typeof file !== 'string') throw new ConfigError(['apply needs a file: npm run inlay -- apply -f FILE']);
   // The whole path, since npm runs this in the root folder, wherever it was called.
   const path = resolve(file);
-  const installation = await readInstallation(path, { dataFolder: config.dataFolder, user: userShapes(config) });
+  const installation = await readInstallation(path, {
+    dataFolder: config.dataFolder,
+    user: userShapes(config),
+    connections: await readConnectionNames(config.warehouses),
+  });
   const { accountIds, differences } = await withStore(config, (db) => applyInstallation(db, installation, { dryRun }));
   const head = `${dryRun ? 'Dry run, nothing is written:' : 'Applied'} ${path}: ${[...accountIds.keys()].join(', ')}`;
   process.stdout.write(`${[head, ...differences.flatMap(differenceLines)].join('\n')}\n`);

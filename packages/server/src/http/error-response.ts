@@ -93,12 +93,20 @@ export function codeOfIssues(problems: readonly object[]): ErrorCode {
   return agreedCode(problems.map(limitCodeOf)) ?? 'INVALID_REQUEST';
 }
 
+/** Codes of the warehouse and the store; where they have a cause, it says what happened there. */
+const codesOfParts: ReadonlySet<ErrorCode> = new Set([
+  'QUERY_FAILED',
+  'NOT_READY',
+  'WAREHOUSE_BUSY',
+  'WAREHOUSE_UNAVAILABLE',
+]);
+
 /**
  * A failure that is ours to mend may still be expected, such as a data model that does not load. And what a part of ours said,
  * the warehouse or the store, is for the operator alone: the request id in the reply leads to it.
  */
 function isForLog(code: ErrorCode, cause: unknown): boolean {
-  return errorCodes[code][0] === 500 || ((code === 'QUERY_FAILED' || code === 'NOT_READY') && cause !== undefined);
+  return errorCodes[code][0] === 500 || (codesOfParts.has(code) && cause !== undefined);
 }
 
 function failure(code: ErrorCode, message: string, more: Partial<Failure> = {}): Failure {

@@ -1,11 +1,18 @@
 /** Deployments ready to answer: data model loaded, warehouse open. Opened when first asked for, then kept. */
+import { type Compiler, createCompiler } from '@inlay/semantic/compiler.ts';
+import { clickhouse } from '@inlay/semantic/dialects/clickhouse.ts';
+import type { Dialect } from '@inlay/semantic/dialects/dialect.ts';
+import { duckdb } from '@inlay/semantic/dialects/duckdb.ts';
+import { postgres } from '@inlay/semantic/dialects/postgres.ts';
 import type { DataModel } from '@inlay/semantic/model/data-model.ts';
+import { createRelationSearch, type SearchRelations } from '@inlay/semantic/search/search-relations.ts';
 import type { Kysely, Selectable } from 'kysely';
 import { InlayError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { type Changes, isHearing } from '../store/changes.ts';
 import type { Schema } from '../store/schema.ts';
-import { openDuckDb } from '../warehouse/duckdb.ts';
+import type { Connections } from '../warehouse/connections-file.ts';
+import { createWarehouseOpener } from '../warehouse/open-warehouse.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { SourceFile } from './model-files.ts';
 import { createModelSource, type ModelSource, type ModelVersion } from './model-source.ts';
@@ -15,7 +22,15 @@ import { createValueLists, type ValueLists } from './value-lists.ts';
 export interface Deployment {
   readonly id: number;
   readonly accountId: number;
+  /** Tells this data model over this warehouse from every other that the process has loaded. */
+  readonly version: number;
   readonly dataModel: DataModel;
+  /** The SQL that its warehouse speaks. */
+  readonly dialect: Dialect;
+  /** Compiles queries over the data model, and keeps the plans. */
+  readonly compiler: Compiler;
+  /** Searches in what a user may see of this data model. */
+  readonly searchRelations: SearchRelations;
   /** The same for every branch. */
   readonly warehouse: Warehouse;
   /** The same for every branch: a list is kept under the compiled query. */
@@ -42,8 +57,6 @@ export interface Deployments extends AsyncDisposable {
   ping(): Promise<void>;
 }
 
-/** Threads of one DuckDB instance. */
-const duckDbThreads = 4;
 /** Branches of a deployment whose data models are kept, beside the default one: those that were asked for last. */
 const branchesMax = 16;
 
@@ -58,13 +71,18 @@ export interface DeploymentsDependencies {
   readonly db: Kysely<Schema>;
   readonly log: Log;
   readonly changes: Pick<Changes, 'subscribe' | 'heardUntil'>;
+  /** Those that the operator's file names; left out: none. */
+  readonly connections?: Connections;
+  /** Whether data models are read anew when their files on disk change; left out: no. */
+  readonly reloadsModels?: boolean;
 }
+
+const dialects: Readonly<Record<Dialect['name'], Dialect>> = { duckdb, postgres, clickhouse };
 
 type Row = Pick<Selectable<Schema['deployments']>, 'model_folder' | 'agents_folder' | 'warehouse'>;
 
 /** A branch at a commit, or as it lies on disk. Null when the deployment was let go meanwhile. */
-interface Loaded {
-  readonly commit: string | null;
+interface Loaded extends Pick<ModelVersion, 'commit' | 'state'> {
   readonly deployment: Promise<Deployment | null>;
 }
 
@@ -83,8 +101,16 @@ interface Opened {
  * The deployments of a process; none is open yet. One that was changed or deleted is let go as soon as this node hears of it;
  * while it hears nothing, the store is asked at every use. Disposing closes every warehouse that was opened.
  */
-export function openDeployments({ db, log, changes }: DeploymentsDependencies): Deployments {
+export function openDeployments({
+  db,
+  log,
+  changes,
+  connections = new Map(),
+  reloadsModels = false,
+}: DeploymentsDependencies): Deployments {
+  const opener = createWarehouseOpener(connections, log);
   const opened = new Map<string, Opened>();
+  let versions = 0;
   const retired = new Map<Warehouse, NodeJS.Timeout>();
   const checks = new Set<Promise<void>>();
   const gone = new WeakSet<Opened>();
@@ -101,7 +127,8 @@ export function openDeployments({ db, log, changes }: DeploymentsDependencies): 
   const find = async (accountId: number, id: number): Promise<Awaited<Opened['found']>> => {
     const row = await readRow(accountId, id);
     if (row === undefined) throw new InlayError('NOT_FOUND', 'Deployment not found');
-    return { row, source: createModelSource(log, { model: row.model_folder, agents: row.agents_folder }) };
+    const folders = { model: row.model_folder, agents: row.agents_folder };
+    return { row, source: createModelSource(log, folders, { isWatched: reloadsModels }) };
   };
 
   /** The entry of a deployment, made when there is none. By account, too: another account's is not even looked for. */
@@ -130,7 +157,7 @@ export function openDeployments({ db, log, changes }: DeploymentsDependencies): 
 
   const openWarehouse = (entry: Opened, { warehouse }: Row): Promise<Warehouse> => {
     if (entry.warehouse !== null) return entry.warehouse;
-    const opening = openDuckDb({ folder: warehouse.folder, threads: duckDbThreads });
+    const opening = opener.open(warehouse);
     entry.warehouse = opening;
     opening.catch(() => {
       if (entry.warehouse === opening) entry.warehouse = null;
@@ -144,7 +171,33 @@ export function openDeployments({ db, log, changes }: DeploymentsDependencies): 
     const content = await version.read();
     // Its warehouse would be closed by nobody.
     if (gone.has(entry)) return null;
-    return { id, accountId, ...content, warehouse: await openWarehouse(entry, row), valueLists, branch };
+    const warehouse = await openWarehouse(entry, row);
+    const dialect = dialects[warehouse.dialect];
+    versions += 1;
+    return {
+      ...{ id, accountId, branch, warehouse, valueLists, dialect, ...content },
+      version: versions,
+      compiler: createCompiler(content.dataModel, dialect),
+      searchRelations: createRelationSearch(),
+    };
+  };
+
+  /** {@link load}; where files were changed into what does not load, what was loaded before goes on. */
+  const loadOrKeep = async (
+    entry: Opened,
+    branch: string | null,
+    version: ModelVersion,
+    known: Loaded | undefined,
+  ): Promise<Deployment | null> => {
+    try {
+      return await load(entry, branch, version);
+    } catch (error) {
+      const isChange = known?.commit === null && version.commit === null && version.state !== '';
+      const before = isChange ? await known.deployment.catch(() => null) : null;
+      if (before === null || !(error instanceof InlayError && error.code === 'DATA_MODEL_INVALID')) throw error;
+      log.warn({ deploymentId: entry.id }, 'the changed data model does not load: the one before stays');
+      return before;
+    }
   };
 
   /** The branch as it is now; null when the deployment was let go meanwhile. */
@@ -153,8 +206,8 @@ export function openDeployments({ db, log, changes }: DeploymentsDependencies): 
     const version = await (await entry.found).source.versionOf(branch);
     const known = loaded.get(branch);
     loaded.delete(branch);
-    const current =
-      known?.commit === version.commit ? known : { commit: version.commit, deployment: load(entry, branch, version) };
+    const isSame = known?.commit === version.commit && known.state === version.state;
+    const current = isSame ? known : { ...version, deployment: loadOrKeep(entry, branch, version, known) };
     loaded.set(branch, current);
     for (const oldest of loaded.keys()) {
       if (loaded.size <= branchesMax + 1) break;
@@ -163,9 +216,9 @@ export function openDeployments({ db, log, changes }: DeploymentsDependencies): 
     try {
       return await current.deployment;
     } catch (error) {
-      // A commit that is broken stays so, and is not read again; anything else is tried again at the next call.
+      // What is broken stays so until its commit or its files change, and is not read again; anything else is tried again at the next call.
       const isBroken = error instanceof InlayError && error.code === 'DATA_MODEL_INVALID' && error.cause === undefined;
-      const isForGood = version.commit !== null && isBroken;
+      const isForGood = (version.commit !== null || version.state !== '') && isBroken;
       if (!isForGood && loaded.get(branch) === current) loaded.delete(branch);
       throw error;
     }
@@ -254,4 +307,8 @@ const keyOf = (accountId: number, id: number): string => `${accountId} ${id}`;
 
 /** Where a deployment's data model and data lie, as text: it differs when they lie elsewhere. */
 const placeOf = ({ model_folder, agents_folder, warehouse }: Row): string =>
-  JSON.stringify([model_folder, agents_folder, warehouse.type, warehouse.folder]);
+  JSON.stringify([
+    model_folder,
+    agents_folder,
+    'connection' in warehouse ? [warehouse.connection] : [warehouse.type, warehouse.folder],
+  ]);

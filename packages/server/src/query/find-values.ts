@@ -30,7 +30,8 @@ export async function findValues(
   if (phrases.size === 0) return [];
   const dimensions = visibleMetadata(door.deployment.dataModel, door.subject)
     .flatMap(({ members }) => members)
-    .filter(({ kind, type }) => kind === 'dimension' && type === 'string');
+    // The values of a masked one are masks.
+    .filter(({ kind, type, isMasked }) => kind === 'dimension' && type === 'string' && isMasked !== true);
   const found = await Promise.all(
     dimensions.map(async ({ name }) => {
       const values = await valuesIn(door, name, phrases, now, signal);

@@ -8,7 +8,7 @@ import { loadDataModel } from '@inlay/semantic/model/load-data-model.ts';
 import { InlayError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { createSemaphore } from '../semaphore.ts';
-import { readFolderOnDisk } from './disk-files.ts';
+import { readFolderOnDisk, stateOfFolder } from './disk-files.ts';
 import { readFolderAtCommit } from './git-files.ts';
 import {
   branchWithoutName,
@@ -42,6 +42,8 @@ export interface ModelContent {
 export interface ModelVersion {
   /** The commit that it is at, whose content never changes; null: the folders as they lie on disk. */
   readonly commit: string | null;
+  /** Differs once files on disk changed that are to be read anew then; empty where they are not, and for commits. */
+  readonly state: string;
   /** @throws InlayError DATA_MODEL_INVALID, with a cause when it could not be read; what is wrong is in the log */
   read(): Promise<ModelContent>;
 }
@@ -58,8 +60,18 @@ interface Repository extends PlaceInRepository {
   readonly defaultBranch: string;
 }
 
-/** The source in these folders. Nothing is read yet. */
-export function createModelSource(log: Log, { model, agents }: ModelFolders): ModelSource {
+/** Files that were written this lately are looked at once more first: who writes may not be done. */
+const settledMs = 250;
+
+/**
+ * The source in these folders. Nothing is read yet.
+ * @param options.isWatched whether changes of files on disk are noticed
+ */
+export function createModelSource(
+  log: Log,
+  { model, agents }: ModelFolders,
+  { isWatched }: { readonly isWatched: boolean } = { isWatched: false },
+): ModelSource {
   const repositories = createRecently<Repository>({ keptMs: repositoryKeptMs, keysMax: 1 });
   const commits = createRecently<string>({ keptMs: repositoryKeptMs, keysMax: branchesMax });
   // Whoever names one branch after the other must not make the server hold the objects of all at once.
@@ -94,13 +106,34 @@ export function createModelSource(log: Log, { model, agents }: ModelFolders): Mo
     if (files === null) throw invalid(where, { reason: 'There is no such folder.' });
     const loaded = loadDataModel(files);
     if ('issues' in loaded) throw invalid(where, { issues: loaded.issues });
-    return { dataModel: loaded, agentFiles: configuration ?? [] };
+    if (loaded.warnings.length > 0)
+      log.warn({ folder: model, where, warnings: loaded.warnings }, 'data model loads, with warnings');
+    return { dataModel: loaded.dataModel, agentFiles: configuration ?? [] };
   }
 
-  const onDisk: ModelVersion = { commit: null, read: () => read('on disk', readFolderOnDisk) };
+  const states = createRecently<string>({ keptMs: repositoryKeptMs, keysMax: 1 });
+  let settled: string | null = null;
+  const stateOnDisk = async (): Promise<string> => {
+    if (!isWatched) return '';
+    const state = await states.get('', async () => {
+      const folders = [stateOfFolder(model, modelFiles), agents === null ? null : stateOfFolder(agents, agentFiles)];
+      const found = await Promise.all(folders).catch(() => []);
+      const sinceMs = Date.now() - Math.max(...found.map((one) => one?.writtenMs ?? 0));
+      const text = found.map((one) => one?.text ?? 'cannot be read').join('\n\n') || 'cannot be read';
+      if (settled === null || sinceMs < 0 || sinceMs >= settledMs) settled = text;
+      return settled;
+    });
+    return state ?? '';
+  };
+  const onDisk = async (): Promise<ModelVersion> => ({
+    commit: null,
+    state: await stateOnDisk(),
+    read: () => read('on disk', readFolderOnDisk),
+  });
 
   const atCommit = ({ repository, folder }: PlaceInRepository, commit: string): ModelVersion => ({
     commit,
+    state: '',
     read: () =>
       read(commit, async (path, wanted) => {
         if (path === model) return readFolderAtCommit({ repository, commit, folder }, wanted);
@@ -117,11 +150,11 @@ export function createModelSource(log: Log, { model, agents }: ModelFolders): Mo
       const place = await findPlace();
       if (place === null) {
         if (branch !== null && branch !== branchWithoutName) throw branchNotFound();
-        return onDisk;
+        return onDisk();
       }
       const { repository, defaultBranch } = place;
       const isDefault = branch === null || branch === defaultBranch;
-      if (isDefault && !repository.isBare) return onDisk;
+      if (isDefault && !repository.isBare) return onDisk();
       const commit = isDefault
         ? await commits.get('HEAD', () => headCommit(repository))
         : await commits.get(`refs/heads/${branch}`, () => commitOfBranch(repository, branch));

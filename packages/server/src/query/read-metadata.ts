@@ -1,7 +1,6 @@
 /** What of a data model a user may see: all of it, or what matches a search. */
 import type { RelationMetadata } from '@inlay/semantic/policy/metadata.ts';
 import { visibleMetadata } from '@inlay/semantic/policy/visible-metadata.ts';
-import { searchRelations } from '@inlay/semantic/search/search-relations.ts';
 import { openDoor, type QueryDependencies, type QueryScope } from './run-query.ts';
 
 /**
@@ -24,5 +23,6 @@ export async function searchMetadata(
   dependencies: QueryDependencies,
   query: QueryScope & { readonly searchQuery: string },
 ): Promise<readonly RelationMetadata[]> {
-  return searchRelations(await readMetadata(dependencies, query), query.searchQuery);
+  const { deployment, subject } = await openDoor(dependencies, query);
+  return deployment.searchRelations(visibleMetadata(deployment.dataModel, subject), query.searchQuery);
 }

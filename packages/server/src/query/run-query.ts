@@ -1,18 +1,18 @@
 /** The one door to data. Nothing else in the server may call a warehouse; a test holds every import to that. */
-
-import { compileSql } from '@inlay/semantic/compile-sql.ts';
-import { duckdb } from '@inlay/semantic/dialects/duckdb.ts';
-import type { CompiledQuery } from '@inlay/semantic/plan/compile-query.ts';
+import type { CompiledQuery } from '@inlay/semantic/compile-sql.ts';
+import { explainSql, type QueryExplanation } from '@inlay/semantic/explain-sql.ts';
 import type { Subject } from '@inlay/semantic/policy/subject.ts';
+import type { Statement } from '@inlay/semantic/query/statement.ts';
 import type { SqlLimits } from '@inlay/semantic/sql/sql-size.ts';
 import type { Kysely } from 'kysely';
 import { InlayError } from '../errors.ts';
 import type { Schema } from '../store/schema.ts';
 import { noTelemetry, type Outcome, type Telemetry } from '../telemetry/telemetry.ts';
 import type { Principal } from '../users/principal.ts';
-import { loadSubject } from '../users/subject.ts';
-import type { WarehouseResult } from '../warehouse/warehouse.ts';
+import { loadSubject, type UnprotectedRelations } from '../users/subject.ts';
+import type { WarehouseResult, WarehouseStream } from '../warehouse/warehouse.ts';
 import type { Deployment, Deployments } from './deployments.ts';
+import type { KeptResults } from './kept-results.ts';
 
 /** What the door to data needs. */
 export interface QueryDependencies {
@@ -20,6 +20,12 @@ export interface QueryDependencies {
   readonly deployments: Deployments;
   readonly clock: () => Date;
   readonly queryTimeoutMs: number;
+  /** Bytes of a result that is held in memory whole, about; left out: as many as there are. */
+  readonly queryBytesMax?: number;
+  /** Left out: every query is run. */
+  readonly results?: KeptResults;
+  /** For cubes and views that no access policy protects; left out: external users do not see them. */
+  readonly unprotectedRelations?: UnprotectedRelations;
   /** Of the semantic SQL; left out: the largest. */
   readonly sqlLimits?: SqlLimits;
   /** Left out: nobody is told. */
@@ -34,6 +40,8 @@ export interface Query {
   readonly branch: string | null;
   /** Semantic SQL. */
   readonly sql: string;
+  /** In which days begin and end; a name of the zone database. Left out: UTC. */
+  readonly timezone?: string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -44,51 +52,77 @@ export type QueryScope = Pick<Query, 'principal' | 'deploymentId' | 'branch'>;
 export interface Door {
   readonly deployment: Deployment;
   readonly subject: Subject;
-  /** @throws SemanticError */
-  compile(sql: string): CompiledQuery;
-  /** @throws InlayError QUERY_FAILED or QUERY_TIMEOUT; the signal's reason when aborted */
+  /** Compiles a text, or what was parsed already. @param timezone left out: UTC. @throws SemanticError */
+  compile(asked: string | Statement, timezone?: string): CompiledQuery;
+  /** How the query is answered for this user, or why not. For operators only: it names what the user may not see. */
+  explain(sql: string): QueryExplanation;
+  /**
+   * The whole result: kept from a moment ago, or asked for now.
+   * @throws InlayError QUERY_FAILED, QUERY_TIMEOUT, RESULT_TOO_LARGE, WAREHOUSE_BUSY or WAREHOUSE_UNAVAILABLE; the signal's reason
+   */
   run(compiled: CompiledQuery, signal: AbortSignal): Promise<WarehouseResult>;
+  /** The result as the engine makes it, of any size, never kept. @throws as `run`, without RESULT_TOO_LARGE */
+  stream(compiled: CompiledQuery, signal: AbortSignal): Promise<WarehouseStream>;
 }
 
 /**
  * Reads the user's rights from the store.
  * @throws InlayError UNAUTHENTICATED (the user or session has ended), NOT_FOUND, or what a deployment fails to open with
  */
-export async function openDoor(
-  { db, deployments, clock, queryTimeoutMs, sqlLimits, telemetry = noTelemetry }: QueryDependencies,
-  { principal, deploymentId, branch }: QueryScope,
-): Promise<Door> {
+export async function openDoor(dependencies: QueryDependencies, scope: QueryScope): Promise<Door> {
+  const { db, deployments, clock, unprotectedRelations, sqlLimits, telemetry = noTelemetry } = dependencies;
+  const { principal, deploymentId, branch } = scope;
   const [deployment, subject] = await Promise.all([
     deployments.get(principal.accountId, deploymentId, branch),
-    loadSubject(db, principal, clock()),
+    loadSubject(db, principal, clock(), unprotectedRelations),
   ]);
-  const { dataModel, warehouse } = deployment;
+  const { compiler, dataModel, dialect, warehouse } = deployment;
+  const { queryTimeoutMs: timeoutMs, queryBytesMax: bytesMax, results } = dependencies;
+  const limits = sqlLimits === undefined ? {} : { limits: sqlLimits };
+  const observe = <T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> =>
+    observed(telemetry, dialect.name, signal, ask);
   return {
     deployment,
     subject,
-    compile: (sql) =>
-      telemetry.traces.spanSync('compile', {}, () => compileSql(sql, dataModel, subject, duckdb, sqlLimits)),
+    compile: (asked, timezone) =>
+      telemetry.traces.spanSync('compile', {}, () => {
+        const options = { ...limits, now: clock(), ...(timezone === undefined ? {} : { timezone }) };
+        return typeof asked === 'string'
+          ? compiler.compile(asked, subject, options)
+          : compiler.compileParsed(asked, subject, options);
+      }),
+    explain: (sql) => explainSql(sql, dataModel, subject, dialect, limits),
     async run(compiled, signal) {
       signal.throwIfAborted();
-      const result = await observed(telemetry, signal, () =>
-        warehouse.query(compiled, { signal, timeoutMs: queryTimeoutMs }),
-      );
-      // The names are the query's own: an engine may change the case or the uniqueness of what it is given.
-      const columns = result.columns.map((column, index) => ({
-        ...column,
-        name: compiled.columns[index] ?? column.name,
-      }));
-      return { ...result, columns };
+      const read = (stop: AbortSignal): Promise<WarehouseResult> =>
+        observe(stop, () => warehouse.query(compiled, { signal: stop, timeoutMs, bytesMax }));
+      const result = await (results === undefined ? read(signal) : results.get(deployment, compiled, signal, read));
+      return { ...result, columns: named(result.columns, compiled) };
+    },
+    async stream(compiled, signal) {
+      signal.throwIfAborted();
+      const stream = await observe(signal, () => warehouse.stream(compiled, { signal, timeoutMs }));
+      return { ...stream, columns: named(stream.columns, compiled) };
     },
   };
 }
 
+/** The names are the query's own: an engine may change the case or the uniqueness of what it is given. */
+function named<C extends { readonly name: string }>(columns: readonly C[], compiled: CompiledQuery): readonly C[] {
+  return columns.map((column, index) => ({ ...column, name: compiled.columns[index] ?? column.name }));
+}
+
 /** Tells how long the warehouse took, and how it ended. */
-async function observed<T>({ metrics, traces }: Telemetry, signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+async function observed<T>(
+  { metrics, traces }: Telemetry,
+  system: string,
+  signal: AbortSignal,
+  ask: () => Promise<T>,
+): Promise<T> {
   const startedMs = performance.now();
   const end = (outcome: Outcome): void => metrics.queryEnded(outcome, (performance.now() - startedMs) / 1000);
   try {
-    const result = await traces.span('warehouse query', { 'db.system.name': 'duckdb' }, ask);
+    const result = await traces.span('warehouse query', { 'db.system.name': system }, ask);
     end('OK');
     return result;
   } catch (error) {
@@ -103,5 +137,11 @@ async function observed<T>({ metrics, traces }: Telemetry, signal: AbortSignal, 
  */
 export async function runQuery(dependencies: QueryDependencies, query: Query): Promise<WarehouseResult> {
   const door = await openDoor(dependencies, query);
-  return door.run(door.compile(query.sql), query.signal);
+  return door.run(door.compile(query.sql, query.timezone), query.signal);
+}
+
+/** The same for a result of any size, on its way. @throws as {@link runQuery}, without RESULT_TOO_LARGE */
+export async function streamQuery(dependencies: QueryDependencies, query: Query): Promise<WarehouseStream> {
+  const door = await openDoor(dependencies, query);
+  return door.stream(door.compile(query.sql, query.timezone), query.signal);
 }

@@ -2,7 +2,7 @@
  * The values of dimensions, kept for a while. A list is kept under the compiled query with all its bound values, policies
  * and their values included, so two users share one exactly where the warehouse would be asked the same.
  */
-import type { CompiledQuery } from '@inlay/semantic/plan/compile-query.ts';
+import type { CompiledQuery } from '@inlay/semantic/compile-sql.ts';
 
 /** How long a list is kept: a value that is new in the warehouse is not found for as long. */
 const keptMs = 300_000;
@@ -16,7 +16,11 @@ export interface ValueLists {
    * The list of a query: kept, or read now. Who asks while it is read waits for the same answer; when that reading fails, or
    * its reader is aborted, the next one reads for itself.
    */
-  get(query: CompiledQuery, now: Date, read: () => Promise<readonly string[]>): Promise<readonly string[]>;
+  get(
+    query: Pick<CompiledQuery, 'sql' | 'parameters'>,
+    now: Date,
+    read: () => Promise<readonly string[]>,
+  ): Promise<readonly string[]>;
 }
 
 /** Makes the lists of a deployment; none is kept yet. */

@@ -10,6 +10,7 @@ import { firstTables } from './migrations/0001-first-tables.ts';
 import { scopesAndOperation } from './migrations/0002-scopes-and-operation.ts';
 import { threadLog } from './migrations/0003-thread-log.ts';
 import { messageBytes } from './migrations/0004-message-bytes.ts';
+import { logStorage } from './migrations/0005-log-storage.ts';
 import { createIndex, type MigrationStep } from './migrations/step.ts';
 import type { Schema } from './schema.ts';
 
@@ -19,6 +20,7 @@ const migrations: Readonly<Record<string, readonly MigrationStep[]>> = {
   '0002-scopes-and-operation': scopesAndOperation,
   '0003-thread-log': threadLog,
   '0004-message-bytes': messageBytes,
+  '0005-log-storage': logStorage,
 };
 
 /** How a migration waits for others. */

@@ -20,10 +20,9 @@ export interface AccountLimits {
 }
 
 /** How a deployment reaches its data. A folder of Parquet files, each a table named as the file. */
-export interface WarehouseSettings {
-  readonly type: 'duckdb';
-  readonly folder: string;
-}
+export type WarehouseSettings =
+  | { readonly type: 'duckdb'; readonly folder: string }
+  | { /** A name of the operator's file. */ readonly connection: string };
 
 /** The tables by their names; columns are named as the field is in SQL, in snake case. */
 export interface Schema {

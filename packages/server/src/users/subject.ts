@@ -23,13 +23,23 @@ interface SubjectRow {
   }[];
 }
 
+/** Whether external users may see cubes and views that no access policy protects. Internal users always may. */
+export type UnprotectedRelations = 'deny' | 'allow';
+
 /**
  * The subject of `principal` at the instant `now`: the names of groups and the attribute values of the scope that the
  * session works in, for an internal user always the tenant-wide ones. The default of a definition stands only where no value
  * was ever stored, and an explicit null stays null (http-api.md). An attribute without value and default is absent. One query.
  * @throws InlayError UNAUTHENTICATED when the user is gone, inactive or expired, or the session does not stand any more.
  */
-export async function loadSubject(db: Kysely<Schema>, principal: Principal, now: Date): Promise<Subject> {
+export async function loadSubject(
+  db: Kysely<Schema>,
+  principal: Principal,
+  now: Date,
+  unprotectedRelations: UnprotectedRelations = 'deny',
+): Promise<Subject> {
+  // A session says where it works. Without one the principal does: nobody but an operator asks in the scope of an embed tenant so.
+  const scope = principal.sessionId === null ? sql`${principal.scopeId}::int` : sessionScope;
   // 0 stands for tenant-wide, as in the indexes of groups and user_attributes.
   const { rows } = await sql<SubjectRow>`
     select u.kind, t.name as embed_tenant_name, p.scope <> 0 as is_embed_tenant_scope,
@@ -49,8 +59,8 @@ export async function loadSubject(db: Kysely<Schema>, principal: Principal, now:
     from users u
     left join sessions s on s.id = ${principal.sessionId}::uuid and s.user_id = u.id
     cross join lateral (
-      select case when u.kind = 'internal' then 0 else coalesce(${sessionScope}, 0) end as scope offset 0) p
-    left join embed_tenants t on t.id = s.embed_tenant_id
+      select case when u.kind = 'internal' then 0 else coalesce(${scope}, 0) end as scope offset 0) p
+    left join embed_tenants t on t.account_id = u.account_id and t.id = ${principal.sessionId === null ? scope : sql`s.embed_tenant_id`}
     where u.id = ${principal.userId} and u.account_id = ${principal.accountId}
       and u.is_active and (u.expires_at is null or u.expires_at > ${now})
       and (${principal.sessionId}::uuid is null or ${sessionStands(now)})`.execute(db);
@@ -69,6 +79,6 @@ export async function loadSubject(db: Kysely<Schema>, principal: Principal, now:
     securityContext: principal.securityContext,
     embedTenantName: row.embed_tenant_name,
     isEmbedTenantScope: row.is_embed_tenant_scope,
-    isInternal: row.kind === 'internal',
+    seesUnprotected: row.kind === 'internal' || unprotectedRelations === 'allow',
   };
 }

@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { JSONSchema7, LanguageModelV4, LanguageModelV4CallOptions, SharedV4Warning } from '@ai-sdk/provider';
 import { InlayError } from '../../errors.ts';
+import { followSignal } from '../follow-signal.ts';
 import type { LanguageModelEvent, NetworkModel, ToolDescription } from './language-model.ts';
 import { type ProviderFailure, toProviderFailure } from './provider-failure.ts';
 import { providers } from './providers.ts';
@@ -50,13 +51,13 @@ export function createNetworkModel(
     isPrivate: own.isPrivate,
     inputTokensMax: Math.min(...chain.map(({ inputTokensMax }) => inputTokensMax)),
     async *stream(request, signal) {
-      const turn = new AbortController();
+      using turn = followSignal(signal);
       const deadline = setTimeout(
         () => turn.abort(new InlayError('LANGUAGE_MODEL_TIMEOUT', 'The language model took too long over its turn.')),
         own.turnMs,
       );
       try {
-        yield* streamChain(candidates, request, AbortSignal.any([signal, turn.signal]), parts);
+        yield* streamChain(candidates, request, turn.signal, parts);
       } finally {
         clearTimeout(deadline);
       }

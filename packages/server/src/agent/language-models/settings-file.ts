@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { ConfigError } from '../../config.ts';
 import { reasonOf } from '../../errors.ts';
 import { parsePublicUrl } from '../../setting-values.ts';
-import { type ConfigurationIssue, issueText, readYaml } from '../configuration/yaml-source.ts';
+import { type ConfigurationIssue, issueText, readYaml } from '../../yaml-source.ts';
 import { isProviderName, type ProviderName, providers } from './providers.ts';
 import { builtinName } from './registry.ts';
 

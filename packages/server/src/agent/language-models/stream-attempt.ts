@@ -7,7 +7,8 @@ import type {
   SharedV4Warning,
 } from '@ai-sdk/provider';
 import { InlayError } from '../../errors.ts';
-import { settleUntil } from '../settle-until.ts';
+import { followSignal } from '../follow-signal.ts';
+import { readTogether, settleUntil } from '../settle-until.ts';
 import type { LanguageModelEvent } from './language-model.ts';
 import { createStorableText, storable } from './storable.ts';
 import { collectTurn } from './turn-data.ts';
@@ -43,26 +44,25 @@ export function isSaid({ type }: LanguageModelEvent): boolean {
  * throws or sends as an error; InlayError LANGUAGE_MODEL_FAILED when the stream ends without its end.
  */
 export async function* streamAttempt(attempt: Attempt, signal: AbortSignal): AsyncGenerator<LanguageModelEvent> {
-  const own = new AbortController();
-  const either = AbortSignal.any([signal, own.signal]);
+  using own = followSignal(signal);
   // Without a reason: one that is no AbortError comes back out of places where nobody expects it (vercel/ai#15430).
   const request = new AbortController();
   const onAbort = (): void => request.abort();
-  if (either.aborted) onAbort();
-  either.addEventListener('abort', onAbort, { once: true });
+  if (own.signal.aborted) onAbort();
+  own.signal.addEventListener('abort', onAbort, { once: true });
   const firstToken = setTimeout(() => {
     own.abort(new InlayError('LANGUAGE_MODEL_TIMEOUT', 'The language model did not answer in time.'));
   }, attempt.firstTokenMs);
   try {
     const asked = Promise.resolve(attempt.model.doStream({ ...attempt.options, abortSignal: request.signal }));
-    const { stream } = await settleUntil(asked, either);
-    for await (const event of toEvents(readParts(stream, either), attempt)) {
+    const { stream } = await settleUntil(asked, own.signal);
+    for await (const event of toEvents(readParts(stream, own.signal), attempt)) {
       if (isSaid(event)) clearTimeout(firstToken);
       yield event;
     }
   } finally {
     clearTimeout(firstToken);
-    either.removeEventListener('abort', onAbort);
+    own.signal.removeEventListener('abort', onAbort);
     request.abort();
   }
 }
@@ -70,11 +70,8 @@ export async function* streamAttempt(attempt: Attempt, signal: AbortSignal): Asy
 async function* readParts<T>(stream: ReadableStream<T>, signal: AbortSignal): AsyncGenerator<T> {
   const reader = stream.getReader();
   try {
-    while (true) {
-      const next = await settleUntil(reader.read(), signal);
-      if (next.done) return;
-      yield next.value;
-    }
+    const next = readTogether<T>(() => reader.read(), signal);
+    for (let parts = await next(); parts !== null; parts = await next()) for (const part of parts) yield part;
   } finally {
     // Whether the other side heeds it or not: nobody reads any more.
     reader.cancel().catch(() => undefined);

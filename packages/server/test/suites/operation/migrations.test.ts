@@ -14,7 +14,7 @@ import type { Schema } from '../../../src/store/schema.ts';
 import { runStatement } from '../../databases.ts';
 
 /** What ran on version 0.1's store when this version first opens it. */
-const missing = ['0002-scopes-and-operation', '0003-thread-log', '0004-message-bytes'];
+const missing = ['0002-scopes-and-operation', '0003-thread-log', '0004-message-bytes', '0005-log-storage'];
 
 async function runOnce(db: Kysely<Schema>, step: MigrationStep): Promise<void> {
   if (step.kind === 'index') await createIndex(step, true).execute(db);

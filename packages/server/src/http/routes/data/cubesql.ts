@@ -1,9 +1,8 @@
 import { cubeSqlLineSchema } from '@inlay/contract/data.ts';
 import { z } from 'zod';
 import type { Context } from '../../../context.ts';
-import { requireUtc } from '../../../query/require-utc.ts';
-import { runQuery } from '../../../query/run-query.ts';
-import type { WarehouseResult } from '../../../warehouse/warehouse.ts';
+import { streamQuery } from '../../../query/run-query.ts';
+import type { WarehouseStream } from '../../../warehouse/warehouse.ts';
 import { requireCaller } from '../../authenticate.ts';
 import { deploymentAccessHook } from '../../deployment-access.ts';
 import { failureOf } from '../../error-response.ts';
@@ -15,7 +14,7 @@ import { type App, errorReplies } from '../../route.ts';
 
 /** POST /api/v1/deployments/{deploymentId}/cubesql: the rows of a semantic query, as the caller's user (http-api.md). */
 export function cubeSqlRoute(app: App, context: Context): void {
-  const { db, clock, config, deployments, log, shapes, rateLimits, telemetry, watches } = context;
+  const { db, clock, config, deployments, log, query, shapes, rateLimits, watches } = context;
   const { queryTimeoutMs } = config;
   const places = createPlaces(config.dataRepliesPerUserMax);
   app.post(
@@ -42,7 +41,6 @@ export function cubeSqlRoute(app: App, context: Context): void {
     },
     async (request, reply) => {
       const caller = requireCaller(request);
-      requireUtc(request.body.timezone, 'timezone');
       const { deploymentId } = request.params;
       const { principal, branch } = await resolveScope({ db, clock, config, shapes, rateLimits, deployments }, caller, {
         deploymentId,
@@ -53,10 +51,8 @@ export function cubeSqlRoute(app: App, context: Context): void {
       const { signal: ended } = watch;
       const signal = AbortSignal.any([disconnectSignal(reply), ended]);
       using _place = await places.enter(principal.userId, { signal, timeoutMs: queryTimeoutMs });
-      const result = await runQuery(
-        { db, clock, deployments, queryTimeoutMs, sqlLimits: config, telemetry },
-        { principal, deploymentId, branch, sql: request.body.query, signal },
-      );
+      const { query: sql, timezone } = request.body;
+      const result = await streamQuery(query, { principal, deploymentId, branch, sql, timezone, signal });
       const errorLine = (error: unknown) => {
         const failure = failureOf(error);
         if (failure.isLogged) log.error({ err: error, requestId: request.id }, 'result broke off');
@@ -70,7 +66,7 @@ export function cubeSqlRoute(app: App, context: Context): void {
 
 /** The schema, then at least one chunk of rows. @throws the reason of `ended` as soon as the user may not read on. */
 async function* linesOf(
-  result: WarehouseResult,
+  result: WarehouseStream,
   ended: AbortSignal,
 ): AsyncGenerator<z.infer<typeof cubeSqlLineSchema>> {
   yield { schema: [...result.columns] };

@@ -131,9 +131,8 @@ const userOf = ({ userId, scopeId }: Principal, deploymentId: number): string =>
   JSON.stringify([deploymentId, userId, scopeId]);
 
 /** The tools of the agent that ask data, in places of their own. */
-function dataToolsOf({ db, clock, config, deployments, telemetry }: Context): readonly McpTool[] {
+function dataToolsOf({ config, query }: Context): readonly McpTool[] {
   const { brand, dataRepliesPerUserMax, queryTimeoutMs: timeoutMs, toolRowsMax } = config;
-  const query = { db, clock, deployments, queryTimeoutMs: timeoutMs, sqlLimits: config, telemetry };
   const places = createPlaces(dataRepliesPerUserMax);
   return [createMetaTool(query, `${brand}Meta`), createSqlTool(query, `${brand}SqlApi`, toolRowsMax)].map((tool) =>
     toMcpTool(tool, (userId, signal) => places.enter(userId, { signal, timeoutMs })),
