@@ -37,7 +37,12 @@ export const embedSessionSettingsSchema = z.strictObject({
   allowAi: z.boolean().optional().describe('false: no chat.'),
   allowExport: z.boolean().optional().describe('false: no download of data.'),
   locale: z.string().max(64).refine(isLocale, 'must be a language tag of BCP 47, such as de-CH').optional(),
-  timezone: z.string().max(64).refine(isTimezone, 'must be the name of an IANA timezone, such as UTC').optional(),
+  timezone: z
+    .string()
+    .max(64)
+    .refine(isTimezone, 'must be the name of an IANA timezone, such as UTC')
+    .optional()
+    .describe('Where days begin in queries that name none.'),
   branchName: z.string().min(1).max(255).optional().describe('A branch of the data model.'),
   theme: z.enum(['light', 'dark', 'auto']).optional(),
 });

@@ -195,6 +195,15 @@ export const limitRules = {
     null,
     'How long a result is kept where no cube says so (`refresh_key.every`), in seconds.',
   ),
+  continueWaitMs: limit(
+    5000,
+    10,
+    600_000,
+    null,
+    'How long a call of `/load` waits for its query, in milliseconds; then it is told `Continue wait`, and the query goes on for the next call.',
+  ),
+  loadRowsDefault: limit(10_000, 1, 1_000_000, null, 'Rows that `/load` gives where the query names no `limit`.'),
+  loadRowsMax: limit(50_000, 1, 1_000_000, 'QUERY_INVALID', 'The largest `limit` of a query to `/load`.'),
   dataRepliesPerUserMax: limit(
     5,
     1,

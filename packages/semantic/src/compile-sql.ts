@@ -8,9 +8,7 @@ import type { Subject } from './policy/subject.ts';
 import { resolveStatement } from './query/resolve-statement.ts';
 import type { ResolvedStatement } from './query/resolved-statement.ts';
 import type { Statement } from './query/statement.ts';
-import { utc } from './query/times.ts';
-import { timeZoneNamed } from './query/zoned-time.ts';
-import { SemanticError } from './semantic-error.ts';
+import { zoneNamed } from './query/zoned-time.ts';
 import { parseSql } from './sql/parse-sql.ts';
 import { placed } from './sql/refusal.ts';
 import type { SqlLimits } from './sql/sql-size.ts';
@@ -82,16 +80,4 @@ export function compileResolved(
   const binder = createBinder(context.dialect);
   const compiled = compileStatement(statement, { ...context, binder });
   return { ...compiled, parameters: binder.slots.map(({ value }) => value), slots: binder.slots };
-}
-
-/** The zone's own name; `UTC` for all of its names. @throws SemanticError QUERY_NOT_PLANNABLE for a name of no zone */
-export function zoneNamed(name: string | undefined): string {
-  if (name === undefined) return utc;
-  const known = timeZoneNamed(name);
-  if (known !== null) return /^(Etc\/)?(UTC|UCT|Zulu|Universal)$/.test(known) ? utc : known;
-  throw new SemanticError(
-    'QUERY_NOT_PLANNABLE',
-    `No time zone "${name.slice(0, 64)}".`,
-    'Write a name such as Europe/Berlin.',
-  );
 }

@@ -3,16 +3,19 @@
  * another user of the same rights, gets the SQL that was made before, with its own values bound.
  */
 import { LRUCache } from 'lru-cache';
-import { type CompiledQuery, type CompileOptions, compileResolved, zoneNamed } from './compile-sql.ts';
+import { type CompiledQuery, type CompileOptions, compileResolved } from './compile-sql.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import type { DataModel } from './model/data-model.ts';
-import { likePattern, type Parameter, type Slot, toParameter } from './plan/binder.ts';
+import { type Parameter, type Slot, toParameter } from './plan/binder.ts';
+import { createShapes, type StatementShape } from './plan/statement-shape.ts';
+import type { PolicyOwner } from './policy/grants.ts';
 import { observedRights } from './policy/observed-rights.ts';
-import { type PolicyOwner, type Rights, rightsOf } from './policy/rights.ts';
+import { type Rights, rightsOf } from './policy/rights.ts';
 import type { Subject } from './policy/subject.ts';
+import { likePattern } from './query/like-pattern.ts';
 import { resolveStatement } from './query/resolve-statement.ts';
 import type { Statement } from './query/statement.ts';
-import { createShapes, type StatementShape } from './query/statement-shape.ts';
+import { zoneNamed } from './query/zoned-time.ts';
 import { parseSql } from './sql/parse-sql.ts';
 import { placed } from './sql/refusal.ts';
 

@@ -2,6 +2,7 @@
 
 /** The codes that this package raises; the wire's list of codes holds each of them with its HTTP status. */
 export type SemanticErrorCode =
+  | 'QUERY_INVALID'
   | 'SQL_INVALID'
   | 'SQL_NOT_SUPPORTED'
   | 'SQL_TOO_LARGE'

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { MemberMetadata, RelationMetadata } from '../src/policy/metadata.ts';
 import { matchWords } from '../src/search/match-words.ts';
 import { searchRelations } from '../src/search/search-relations.ts';
-import { stem, wordsOf } from '../src/search/words.ts';
+import { stem, wordsOf } from '../src/words.ts';
 
 const member = (
   name: string,

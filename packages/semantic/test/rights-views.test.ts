@@ -79,7 +79,7 @@ describe('views', () => {
       'seller_email',
     ]);
     const rows = (taken: string[], subject: Subject) =>
-      rightsOf(bare.model, subject).access({ name: 'sales', policy: null, dimensions: () => undefined }, new Set(taken))
+      rightsOf(bare.model, subject).access({ name: 'sales', policy: null }, new Set(taken))
         .filter;
     expect(rows(['email'], nobody)).toBeNull();
     // Of orders, from which it hangs, nothing says who may count them.
@@ -87,7 +87,7 @@ describe('views', () => {
     expect(rows([], { ...nobody, seesUnprotected: true })).toBeNull();
     const { model } = build(null, null, { entries: [] });
     expect(
-      rightsOf(model, nobody).access({ name: 'sales', policy: null, dimensions: () => undefined }, new Set()).filter,
+      rightsOf(model, nobody).access({ name: 'sales', policy: null }, new Set()).filter,
     ).toBeNull();
   });
 
@@ -106,7 +106,7 @@ describe('views', () => {
       'seller_email',
     ]);
     const { model, sales } = build(masking, null);
-    const owner = { name: 'sales', policy: sales.policy, dimensions: () => undefined };
+    const owner = { name: 'sales', policy: sales.policy };
     const masks = (taken: string) => [
       ...rightsOf(model, nobody)
         .access(owner, new Set([taken]))
@@ -128,8 +128,8 @@ describe('views', () => {
       values: [{ kind: 'literal', value: '7' }],
     } as const;
     const policy = { entries: [entry(everything, seven)] };
-    const { model, sales } = build(policy, null);
-    const owner = { name: 'sales', policy, dimensions: (name: string) => sales.members.get(name)?.member };
+    const { model } = build(policy, null);
+    const owner = { name: 'sales', policy };
     expect(rightsOf(model, nobody).access(owner, new Set(['email'])).filter).toEqual({
       kind: 'compare',
       member: 'id',

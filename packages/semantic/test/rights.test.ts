@@ -37,7 +37,7 @@ const user = (userAttributes: Record<string, AttributeValue> = {}, more: Partial
 });
 const accessTo = (entries: readonly PolicyEntry[], taken: readonly string[], subject: Subject = nobody) => {
   const t = cube('t', members, { entries });
-  const owner = { name: 't', policy: t.policy, dimensions: (name: string) => t.members.get(name) };
+  const owner = { name: 't', policy: t.policy };
   return rightsOf(modelOf([t]), subject).access(owner, new Set(taken));
 };
 /** A filter without the origins of its values. */

@@ -175,7 +175,7 @@ describe.each(engineNames)('%s', (name) => {
           }
         },
       ),
-      { numRuns: Number(process.env['TIME_RUNS'] ?? (name === 'duckdb' ? 150 : 40)) },
+      { numRuns: Number(process.env['TIME_RUNS'] ?? (name === 'duckdb' ? 80 : 15)) },
     );
     expect(answered).toBeGreaterThan(asked * 0.5);
   });

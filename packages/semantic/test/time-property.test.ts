@@ -108,7 +108,7 @@ describe.each(engineNames)('%s', (name) => {
           }
         },
       ),
-      { numRuns: Number(process.env['TIME_RUNS'] ?? (name === 'duckdb' ? 60 : 15)) },
+      { numRuns: Number(process.env['TIME_RUNS'] ?? (name === 'duckdb' ? 40 : 8)) },
     );
     expect(answered).toBeGreaterThan(asked * 0.6);
   });

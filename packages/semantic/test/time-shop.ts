@@ -63,6 +63,7 @@ cubes:
       - { name: web_3m, sql: "{CUBE}.amount", type: sum, filters: [{ sql: "{CUBE}.channel = 'web'" }], rolling_window: { trailing: 3 month } }
       - { name: before_3m, sql: "{CUBE}.amount", type: sum, rolling_window: { trailing: 3 month, offset: start } }
       - { name: around_10d, sql: "{CUBE}.amount", type: sum, rolling_window: { trailing: 10 day, leading: 10 day } }
+      - { name: last_2h, sql: "{CUBE}.amount", type: sum, rolling_window: { trailing: 2 hour } }
       - { name: running, sql: "{CUBE}.amount", type: sum, rolling_window: { trailing: unbounded } }
       - { name: ahead, sql: "{CUBE}.amount", type: sum, rolling_window: { leading: unbounded, offset: start } }
       - { name: ytd, sql: "{CUBE}.amount", type: sum, rolling_window: { type: to_date, granularity: year } }

@@ -1,7 +1,8 @@
 /** Units of time: missing ones filled in, weeks, units of the model, time zones. By hand, on every engine. */
 import { describe, expect, test } from 'vitest';
 import { engineNames, useEngine } from './engines.ts';
-import { type Case, month, order, testCases } from './time-fixture.ts';
+import { loadModel } from './load-model.ts';
+import { type Case, month, order, orders, testCases } from './time-fixture.ts';
 import { ask, fill } from './time-shop.ts';
 
 const cases: readonly Case[] = [
@@ -84,6 +85,27 @@ const cases: readonly Case[] = [
 describe.each(engineNames)('%s', (name) => {
   const engine = useEngine(name);
   testCases(cases, engine);
+
+  test('a local time knows no zone: neither in units and bounds, nor in windows and at another time', async () => {
+    const model = loadModel(`
+cubes:
+  - name: sales
+    sql_table: orders
+    dimensions:
+      - { name: id, sql: "{CUBE}.id", type: number, primary_key: true }
+      - { name: at, sql: "{CUBE}.at", type: time, local_time: true }
+    measures:
+      - { name: total, sql: "{CUBE}.amount", type: sum }
+      - { name: total_3m, sql: "{CUBE}.amount", type: sum, rolling_window: { trailing: 3 month } }
+      - { name: last_month, multi_stage: true, type: number, sql: "{total}", time_shift: [{ interval: 1 month, type: prior }] }
+`);
+    const sql = `SELECT date_trunc('month', at), MEASURE(total), MEASURE(total_3m), MEASURE(last_month) FROM sales
+      WHERE at >= '2024-01-01' AND at < '2024-02-01' GROUP BY 1`;
+    for (const timezone of ['UTC', 'Europe/Berlin', 'America/New_York']) {
+      await fill(engine(), orders);
+      expect(await ask(engine(), sql, { model, timezone })).toEqual([[month('2024-01'), 12, 15, 2]]);
+    }
+  });
 
   test('a day has 23, 24 or 25 hours (21), also in windows and a week before', async () => {
     const hours = ['2024-03-28', '2024-04-04', '2024-10-25'].flatMap((from, part) =>

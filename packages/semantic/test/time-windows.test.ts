@@ -45,6 +45,20 @@ const cases: readonly Case[] = [
     ],
   ],
   [
+    'windows of hours, by the hour',
+    `SELECT date_trunc('hour', at), MEASURE(last_2h) FROM sales WHERE at >= '2023-12-31 22:00' AND at < '2024-01-01 03:00' GROUP BY 1 ORDER BY 1`,
+    [
+      ['2023-12-31 23:00:00', 2],
+      ['2024-01-01 00:00:00', 6],
+      ['2024-01-01 01:00:00', 4],
+    ],
+  ],
+  [
+    'the last hours of days',
+    `SELECT date_trunc('day', at), MEASURE(last_2h) FROM sales WHERE at >= '2023-12-31' AND at < '2024-01-03' GROUP BY 1 ORDER BY 1`,
+    [['2023-12-31 00:00:00', 2]],
+  ],
+  [
     'units of a year, with both ends of the data',
     `SELECT date_trunc('quarter', at), MEASURE(total_3m) FROM sales WHERE EXTRACT(year FROM at) = 2024 GROUP BY 1 ORDER BY 1`,
     [

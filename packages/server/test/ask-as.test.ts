@@ -1,7 +1,11 @@
 /** Queries as any user, on the store itself. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { explainAs, queryAs } from '../src/cli/ask-as.ts';
 import { type Config, ConfigError, readConfig } from '../src/config.ts';
+import type { WarehouseSettings } from '../src/store/schema.ts';
 import { openSession, openTestServer, type TestServer } from './test-server.ts';
 
 const revenue = 'SELECT MEASURE(revenue) AS revenue FROM sales';
@@ -121,6 +125,59 @@ describe('model explain and model query', { timeout: 60_000 }, () => {
     expect((await run(explainAs, revenue, '--as', 'shop-7')).out).toMatch(/\n {2}groups: merchant\n/);
   });
 
+  test('a JSON query is asked and explained as its SQL is', async () => {
+    const json = JSON.stringify({ measures: ['sales.revenue'] });
+    const who = ['--as', 'shop-7'] as const;
+    const asked = async (query: string) => JSON.parse((await run(queryAs, query, ...who, '--json')).out).data;
+    expect(await asked(json)).toEqual(await asked(revenue));
+    const explained = JSON.parse((await run(explainAs, json, ...who, '--json')).out);
+    expect(explained).toMatchObject({
+      outcome: {
+        kind: 'compiled',
+        compiled: {
+          parameters: JSON.parse((await run(explainAs, revenue, ...who, '--json')).out).outcome.compiled.parameters,
+        },
+      },
+    });
+    const hidden = JSON.parse((await run(explainAs, '{"dimensions":["sales.nothing"]}', ...who, '--json')).out);
+    expect(hidden).toMatchObject({ outcome: { kind: 'refused', code: 'MEMBER_NOT_FOUND' } });
+  });
+
+  test('a warehouse is that of the connection which the deployment names', async () => {
+    const { db } = server.context;
+    const before = await revenueOf('--as', 'shop-7');
+    const { id, warehouse } = await db
+      .selectFrom('deployments')
+      .select(['id', 'warehouse'])
+      .where('account_id', '=', server.accountId)
+      .executeTakeFirstOrThrow();
+    const use = (settings: WarehouseSettings) =>
+      db
+        .updateTable('deployments')
+        .set({ warehouse: JSON.stringify(settings) })
+        .where('id', '=', id)
+        .execute();
+    const folder = await mkdtemp(join(tmpdir(), 'inlay-ask-as-'));
+    const path = join(folder, 'warehouses.yml');
+    const files = JSON.stringify(inject('demoDataFolder'));
+    await writeFile(path, `warehouses: [{ name: exports, type: duckdb, folder: ${files} }]`);
+    const withoutConnections = config;
+    try {
+      await use({ connection: 'exports' });
+      expect(await problemsOf(queryAs, revenue, '--as', 'shop-7')).toEqual([
+        'NOT_READY: The warehouse of a deployment is not configured.',
+        '  INLAY_WAREHOUSES names no connection "exports"',
+      ]);
+      config = { ...config, warehouses: { file: path, secretOf: () => undefined } };
+      expect(await revenueOf('--as', 'shop-7')).toBe(before);
+      expect((await run(explainAs, revenue, '--as', 'shop-7')).out).toContain('\nSQL\n');
+    } finally {
+      config = withoutConnections;
+      await use(warehouse);
+      await rm(folder, { recursive: true });
+    }
+  });
+
   test('nobody is made, and whoever is asked for is audited', async () => {
     const { db } = server.context;
     expect(await problemsOf(queryAs, revenue, '--as', 'stranger')).toEqual([
@@ -146,7 +203,8 @@ describe('model explain and model query', { timeout: 60_000 }, () => {
   test.each<[string[], RegExp]>([
     [['--as', 'shop-7'], /^One query is needed/],
     [['a', 'b', '--as', 'shop-7'], /^One query is needed/],
-    [['{"measures":[]}', '--as', 'shop-7'], /^The query has to be SQL/],
+    [['{"measures":', '--as', 'shop-7'], /^The query begins as JSON, and is none: /],
+    [['{"measures":[]}', '--as', 'shop-7'], /^QUERY_INVALID: The query names no measure and no dimension\.$/],
     [[revenue], /^Say as whom/],
     [[revenue, '--as', 'a', '--as-internal', 'b'], /^Say as whom/],
     [[revenue, '--as-internal', 'analyst', '--embed-tenant', 'x'], /^Internal users have no rights/],

@@ -173,6 +173,7 @@ const call: Dialect['call'] = (name, args) => {
 /** ClickHouse, asked with {@link clickHouseSettings}. */
 export const clickhouse: Dialect = {
   name: 'clickhouse',
+  mixesNumbers: false,
   quote: (identifier) => `"${identifier.replaceAll(/[\\"]/g, (character) => `\\${character}`)}"`,
   placeholder: (index, type) => `{p${index}:${parameterTypes[type]}}`,
   literal,
@@ -191,8 +192,11 @@ export const clickhouse: Dialect = {
   utcTime(sql, timezone) {
     // What the zone is off by a day later and a day before: between them lies one change at most.
     const off = (days: number) => `timeZoneOffset(toTimeZone(addDays(${sql}, ${days}), '${timezone}'))`;
-    const [after, before] = [off(1), off(-1)].map((seconds) => `addSeconds(${sql}, -${seconds})`);
-    return `if(${localTime(after ?? '', timezone)} = ${sql}, ${after}, ${before})`;
+    const [after = '', before = ''] = [off(1), off(-1)].map((seconds) => `addSeconds(${sql}, -${seconds})`);
+    const isAfter = [`${localTime(after, timezone)} = ${sql}`, `${localTime(before, timezone)} <> ${sql}`].join(
+      ' AND ',
+    );
+    return `if(${isAfter}, ${after}, ${before})`;
   },
   dateTrunc,
   dateBin,
@@ -212,6 +216,8 @@ export const clickhouse: Dialect = {
       : // One wide side makes the result wide, cheapest where it is a constant.
         `(${isWhole(right) ? left : wide(left)} ${operator} ${isWhole(right) ? wide(right) : right})`,
   compareNumbers: (operands, condition) => `(${condition(...operands.map(wide))})`,
+  // Its indexes see through the cast.
+  compareTimes: (operands, condition) => condition(...operands),
   call,
   cast,
   like: (sql, pattern, isCaseSensitive) => `(${sql} ${isCaseSensitive ? 'LIKE' : 'ILIKE'} ${pattern})`,

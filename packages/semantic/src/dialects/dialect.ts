@@ -19,7 +19,10 @@ export interface Dialect {
   placeholder(index: number, type: ParameterType): string;
   /** A text of the model's author as a literal. Values of users are bound, never written. */
   literal(text: string): string;
-  /** A number in decimal notation, not negative. Up to 18 digits before and 9 behind the point it is exact, else a double. */
+  /**
+   * A number in decimal notation, not negative. A whole number of 64 bits is exact, and so is a decimal of up to 18 digits before and 9
+   * behind the point; any other is a double.
+   */
   number(text: string): string;
   /** A value as text; a text stays what it is. Booleans are `true` and `false`. */
   text(sql: string): string;
@@ -30,8 +33,8 @@ export interface Dialect {
   /** A UTC timestamp as the wall clock in `timezone` (an IANA name, checked by the caller) shows it. */
   localTime(sql: string, timezone: string): string;
   /**
-   * A wall clock's timestamp in `timezone` as UTC. Of one that is there twice the later; one that is left out is read with what the zone
-   * was off by before.
+   * A wall clock's timestamp in `timezone` as UTC. Of one that is there twice the earlier, as zoned-time.ts reads literals; one that is left
+   * out is moved on by as much as is left out, so that two of them stay two.
    */
   utcTime(sql: string, timezone: string): string;
   /** The beginning of the calendar unit that a timestamp lies in; weeks begin on Monday. A timestamp. */
@@ -49,6 +52,11 @@ export interface Dialect {
   series(from: string, to: string, step: Interval, alias: string): string;
   /** A value as a column of an answer: of a type that the warehouse's client knows the type of the value by. */
   selected(sql: string, type: MemberType): string;
+  /**
+   * Whether numbers of any kinds may come under each other in UNION and the like: whole numbers and decimals then stay exact there. Else
+   * they have to be made of one kind first.
+   */
+  readonly mixesNumbers: boolean;
   /** A number as a double, so that it can stand beside one: in CASE, COALESCE and the like. */
   double(sql: string): string;
   /** `left / right` as a double, never an integer division; null when right is zero. */
@@ -64,6 +72,12 @@ export interface Dialect {
    * @param condition is given the operands as they are to be compared
    */
   compareNumbers(operands: readonly string[], condition: (...operands: readonly string[]) => string): string;
+  /**
+   * A comparison of a time, as {@link Dialect.time} gives it, with times that are bound or computed of such: a column is compared by its
+   * own type where that lets the engine use an index of it, or look at it only where it has to.
+   * @param condition is given the operands as they are to be compared
+   */
+  compareTimes(operands: readonly string[], condition: (...operands: readonly string[]) => string): string;
   /**
    * A scalar function; what PostgreSQL would fail on becomes null. Arguments have the types that the function takes; `type` is
    * theirs where it may be any. How many places `round` rounds to, which part `split_part` gives and what separates it are written out.

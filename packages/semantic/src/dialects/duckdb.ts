@@ -13,6 +13,8 @@ import {
   wholeNumberOf,
 } from './text-formats.ts';
 import { binOrigin, binSeconds } from './time-bins.ts';
+import { columnOfTime } from './time-column.ts';
+import { earlierUtcTime } from './utc-time.ts';
 
 const parameterTypes: Readonly<Record<ParameterType, string>> = {
   string: 'VARCHAR',
@@ -39,9 +41,12 @@ const read = (sql: string, format: string) => `regexp_extract(${sql}, '${format}
 /** A number as one of a narrower type; null where it does not fit. TRY_CAST is left out where the result is compared (DuckDB 1.5.5). */
 const fitting = (sql: string, type: string) =>
   holdsQuery(sql) ? `TRY_CAST(${sql} AS ${type})` : `TRY(CAST(${sql} AS ${type}))`;
-/** A function of exact numbers, or of doubles where they hold a query. */
-const tried = (operands: readonly string[], call: (...operands: readonly string[]) => string) =>
-  operands.some(holdsQuery) ? `(${call(...operands.map(asDouble))})` : `TRY(${call(...operands)})`;
+/** A function of exact numbers. TRY takes no query within, so operands that hold one are computed outside of it. */
+function tried(operands: readonly string[], call: (...operands: readonly string[]) => string): string {
+  if (!operands.some(holdsQuery)) return `TRY(${call(...operands)})`;
+  const fields = operands.map((sql, at) => `v${at} := ${sql}`).join(', ');
+  return `list_transform([struct_pack(${fields})], lambda o: TRY(${call(...operands.map((_, at) => `o.v${at}`))}))[1]`;
+}
 /** A time that is computed. */
 const moved = (sql: string) => (holdsQuery(sql) ? `(${sql})` : `TRY(${sql})`);
 /** A number as what functions of texts count by: beyond 32 bits it is null. */
@@ -51,6 +56,7 @@ const count = (sql: string) =>
 /** DuckDB 1.5, in a session whose time zone is UTC. */
 export const duckdb: Dialect = {
   name: 'duckdb',
+  mixesNumbers: true,
   quote: (identifier) => `"${identifier.replaceAll('"', '""')}"`,
   placeholder: (index, type) => `CAST($${index} AS ${parameterTypes[type]})`,
   literal: (text) => `'${text.replaceAll("'", "''")}'`,
@@ -60,7 +66,8 @@ export const duckdb: Dialect = {
   selected: (sql) => sql,
   time: (sql) => `TRY_CAST(${sql} AS TIMESTAMP)`,
   localTime: (sql, timezone) => `timezone('${timezone}', timezone('UTC', ${sql}))`,
-  utcTime: (sql, timezone) => `timezone('UTC', timezone('${timezone}', ${sql}))`,
+  utcTime: (sql, timezone) =>
+    earlierUtcTime(sql, timezone, duckdb, (local) => `timezone('UTC', timezone('${timezone}', ${local}))`),
   dateTrunc: (granularity, sql) => `date_trunc('${granularity}', ${sql})`,
   dateBin(interval, origin, sql) {
     const start = `TIMESTAMP '${binOrigin(interval, origin).text}'`;
@@ -94,6 +101,14 @@ export const duckdb: Dialect = {
       ? `(${asDouble(left)} ${operator} ${asDouble(right)})`
       : tried([left, right], (one = '', other = '') => widened(one, other).join(` ${operator} `)),
   compareNumbers: tried,
+  // The cast from a time with a zone is slow, and files are read as a whole for it. What type a column has the engine knows beforehand.
+  compareTimes(operands, condition) {
+    const [time = '', ...others] = operands;
+    const column = columnOfTime(time, 'TRY_CAST', 'TIMESTAMP');
+    if (column === null) return condition(...operands);
+    const zoned = condition(`TRY_CAST(${column} AS TIMESTAMPTZ)`, ...others);
+    return `CASE WHEN typeof(${column}) = 'TIMESTAMP WITH TIME ZONE' THEN ${zoned} ELSE ${condition(...operands)} END`;
+  },
   call(name, args) {
     const [first = '', second = '', third = ''] = args;
     const list = args.join(', ');

@@ -17,6 +17,8 @@ import {
   wholeNumberOf,
 } from './text-formats.ts';
 import { binOrigin, binSeconds } from './time-bins.ts';
+import { columnOfTime } from './time-column.ts';
+import { earlierUtcTime } from './utc-time.ts';
 
 const parameterTypes: Readonly<Record<ParameterType, string>> = {
   string: 'text',
@@ -158,6 +160,7 @@ const call: Dialect['call'] = (name, args, type) => {
 /** PostgreSQL, in a session whose time zone is UTC. */
 export const postgres: Dialect = {
   name: 'postgres',
+  mixesNumbers: true,
   quote: (identifier) => `"${identifier.replaceAll('"', '""')}"`,
   placeholder: (index, type) => `CAST($${index} AS ${parameterTypes[type]})`,
   literal,
@@ -170,7 +173,8 @@ export const postgres: Dialect = {
   selected: (sql) => sql,
   time: (sql) => `CAST(${sql} AS timestamp)`,
   localTime: (sql, timezone) => `(${sql} AT TIME ZONE 'UTC' AT TIME ZONE '${timezone}')`,
-  utcTime: (sql, timezone) => `(${sql} AT TIME ZONE '${timezone}' AT TIME ZONE 'UTC')`,
+  utcTime: (sql, timezone) =>
+    earlierUtcTime(sql, timezone, postgres, (local) => `(${local} AT TIME ZONE '${timezone}' AT TIME ZONE 'UTC')`),
   dateTrunc: (granularity, sql) => `date_trunc('${granularity}', ${sql})`,
   dateBin(bin, origin, sql) {
     const { text, months, days, seconds } = binOrigin(bin, origin);
@@ -201,6 +205,10 @@ export const postgres: Dialect = {
     return given({ l: fractional(left), r: fractional(right) }, test, `${double('l')} ${operator} ${double('r')}`);
   },
   compareNumbers: (operands, condition) => `(${condition(...operands.map(numeric))})`,
+  // Dates and times of every type compare with a timestamp as the cast would make them; with it, no index of the column is used.
+  compareTimes([time = '', ...others], condition) {
+    return condition(columnOfTime(time, 'CAST', 'timestamp') ?? time, ...others);
+  },
   call,
   cast,
   like: (sql, pattern, isCaseSensitive) => `(${sql} ${isCaseSensitive ? 'LIKE' : 'ILIKE'} ${pattern})`,

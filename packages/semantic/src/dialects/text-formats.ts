@@ -17,8 +17,23 @@ const sixty = '[0-5][0-9]';
 /** A real day of the calendar with or without a time, as parse-time.ts reads them, from the year 1000 on; the zone, which is UTC, is cut off. */
 export const timeFormat = `^((?:${day})(?:[T ]${hour}:${sixty}(?::${sixty}(?:[.][0-9]{1,6})?)?)?)(?:(?:Z|[+-]00(?::?00)?)?)$`;
 
-/** A whole number of up to 18 digits. */
-export const wholeFormat = '^ *([+-]?[0-9]{1,18}) *$';
+/** The largest whole number of 64 bits with a sign. */
+const largestWhole = '9223372036854775807';
+
+/** Whole numbers up to the largest: of fewer digits, or of as many with a smaller one somewhere before the first that is larger. */
+const wholeDigits = [
+  `[0-9]{1,${largestWhole.length - 1}}`,
+  ...[...largestWhole].flatMap((digit, at) => {
+    const rest = largestWhole.length - at - 1;
+    return digit === '0'
+      ? []
+      : [`${largestWhole.slice(0, at)}[0-${Number(digit) - 1}]${rest === 0 ? '' : `[0-9]{${rest}}`}`];
+  }),
+  largestWhole,
+].join('|');
+
+/** A whole number of 64 bits. */
+export const wholeFormat = `^ *([+-]?(?:${wholeDigits})) *$`;
 
 /** A number with a point and an exponent, within what a double holds. */
 export const doubleFormat = '^ *([+-]?(?:[0-9]{1,60}(?:[.][0-9]{0,60})?|[.][0-9]{1,60})(?:[eE][+-]?[0-9]{1,2})?) *$';
@@ -29,7 +44,7 @@ export const decimalFormat = '^ *([+-]?(?:[0-9]{1,18}(?:[.][0-9]{0,18})?|[.][0-9
 /** A truth, of a text in small letters. */
 export const booleanFormat = '^ *(true|t|yes|y|1|false|f|no|n|0) *$';
 
-/** Digits of a number literal: those beyond are read as a double. */
+/** Digits of a decimal that is written out: one with more is read as a double, and so is a whole number of more than 64 bits. */
 const exactDigits = { before: 18, behind: 9 };
 
 /**
@@ -40,8 +55,10 @@ export function readNumber(text: string): { readonly kind: 'whole' | 'decimal' |
   const [whole = '', fraction = ''] = text.split('.');
   const before = whole.replace(/^0+(?=\d)/, '') || '0';
   const behind = fraction.replace(/0+$/, '');
+  // Keys are whole numbers of up to 64 bits: as a double one would be its neighbour, too.
+  if (behind === '' && BigInt(before) <= BigInt(largestWhole)) return { kind: 'whole', text: before };
   if (before.length <= exactDigits.before && behind.length <= exactDigits.behind) {
-    return behind === '' ? { kind: 'whole', text: before } : { kind: 'decimal', text: `${before}.${behind}` };
+    return { kind: 'decimal', text: `${before}.${behind}` };
   }
   return { kind: 'double', text: Number(text).toExponential() };
 }

@@ -74,7 +74,8 @@ export const filterTypeOf = (dimension: Dimension): MemberType | null =>
 function sourceOf({ file, report }: CubeSource): string {
   const { sql_table: table, sql } = file;
   if ((table === undefined) === (sql === undefined)) {
-    report.error([], `cube ${file.name} needs either sql_table or sql`);
+    const both = table === undefined ? '' : ', and has both';
+    report.error([], `cube ${file.name} needs either sql_table or sql${both}`);
     return '';
   }
   const parsed = parseCubeSql(table ?? sql ?? '');

@@ -1,8 +1,8 @@
 /** Builds the dimensions and segments of a cube from their YAML. */
 import { parseTime } from '../parse-time.ts';
+import { buildGranularities } from './build-granularities.ts';
 import type { Dimension, DimensionSource, Mask, MemberType, Segment, SqlPart } from './data-model.ts';
 import type { Fragments } from './fragments.ts';
-import { buildGranularities } from './granularity.ts';
 import { synonymsOf } from './meta.ts';
 import { readShape } from './read-shape.ts';
 import { type DimensionFile, fragmentShape, type SegmentFile } from './shapes.ts';

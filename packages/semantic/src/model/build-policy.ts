@@ -4,15 +4,15 @@ import { parseTime } from '../parse-time.ts';
 import type { MemberType, Policy, PolicyCondition, PolicyEntry, PolicyFilter, PolicyValue } from './data-model.ts';
 import { parseCondition, userValue, userValueNames } from './parse-condition.ts';
 import { type PolicyMembers, splitMembers } from './policy-members.ts';
-import { type PolicyOperator, policyOperators } from './policy-operators.ts';
+import { isDateOperator, isTextOperator, type PolicyOperator, policyOperators } from './policy-operators.ts';
 import { type PolicyEntryFile, policyEntryShape, policyFilterShape, policyGroupShape } from './policy-shapes.ts';
 import { didYouMean, readShape } from './read-shape.ts';
 import type { Item } from './read-sources.ts';
 import type { Path, Reporter } from './report.ts';
 import { isRecord } from './yaml-source.ts';
 
-/** What a policy stands on. */
-export interface PolicyOwner extends PolicyMembers {
+/** What a policy of a cube or view may name. */
+export interface PolicyScope extends PolicyMembers {
   /** The name of the cube or view, and those of what it extends. */
   readonly names: readonly string[];
   /** The dimensions that filters may name, with their types; null: one that has no value of a row. */
@@ -22,7 +22,7 @@ export interface PolicyOwner extends PolicyMembers {
 /** Builds a policy; null where there is none. What is wrong is reported; the policy returned must then not be used. */
 export function buildPolicy(
   entries: readonly Item<unknown>[] | null,
-  owner: PolicyOwner,
+  owner: PolicyScope,
   report: Reporter,
 ): Policy | null {
   if (entries === null) return null;
@@ -36,7 +36,9 @@ export function buildPolicy(
       const entry = readShape(policyEntryShape, file, here, 'policy entry');
       if (entry === null) return [];
       if ((entry.group === undefined) === (entry.groups === undefined)) {
-        here.error([], `the entry needs either group or groups`);
+        // Roles were told as a key that is not known.
+        const isTold = isRecord(file) && (Object.hasOwn(file, 'role') || Object.hasOwn(file, 'roles'));
+        if (!isTold) here.error([], `the entry needs either group or groups`);
       }
       const members = splitMembers(entry, owner, here);
       return [
@@ -61,17 +63,17 @@ function conditionsOf(entry: PolicyEntryFile, report: Reporter): readonly Policy
   });
 }
 
-function rowFilterOf(entry: PolicyEntryFile, owner: PolicyOwner, report: Reporter): PolicyFilter | null {
+function rowFilterOf(entry: PolicyEntryFile, owner: PolicyScope, report: Reporter): PolicyFilter | null {
   const filters = entry.row_level?.filters;
   if (filters === undefined) return null;
   return { kind: 'and', filters: buildFilters(filters, owner, report, ['row_level', 'filters']) };
 }
 
-const buildFilters = (list: readonly unknown[], owner: PolicyOwner, report: Reporter, path: Path): PolicyFilter[] =>
+const buildFilters = (list: readonly unknown[], owner: PolicyScope, report: Reporter, path: Path): PolicyFilter[] =>
   list.flatMap((filter, index) => buildFilter(filter, owner, report.under(...path, index)) ?? []);
 
 /** Null when it is wrong. */
-function buildFilter(file: unknown, owner: PolicyOwner, report: Reporter): PolicyFilter | null {
+function buildFilter(file: unknown, owner: PolicyScope, report: Reporter): PolicyFilter | null {
   if (isRecord(file) && (Object.hasOwn(file, 'and') || Object.hasOwn(file, 'or'))) {
     const group = readShape(policyGroupShape, file, report, 'filter');
     if (group === null) return null;
@@ -83,15 +85,15 @@ function buildFilter(file: unknown, owner: PolicyOwner, report: Reporter): Polic
   const filter = readShape(policyFilterShape, file, report, 'filter');
   if (filter === null) return null;
   const member = memberOf(filter.member, owner, report);
-  const values = valuesOf(filter.values, report);
+  const { values, isWrong } = valuesOf(filter.values, report);
   const meant = operatorOf(filter.operator, values, report);
-  if (member === null || meant === null) return null;
+  if (member === null || meant === null || isWrong) return null;
   checkValues(meant, owner.dimensions.get(member) ?? null, report);
   return { kind: 'compare', member, ...meant };
 }
 
 /** A filter may be written with its own relation in front, as other tools write it; with another, it means another member. */
-function memberOf(text: string, owner: PolicyOwner, report: Reporter): string | null {
+function memberOf(text: string, owner: PolicyScope, report: Reporter): string | null {
   const [first = '', second, ...rest] = text.split('.');
   const isOwn = ['CUBE', ...owner.names].includes(first.replace(/^\{(.*)\}$/, '$1')) && rest.length === 0;
   const member = second !== undefined && isOwn ? second : text;
@@ -112,6 +114,17 @@ const sameOperators: Readonly<Record<string, PolicyOperator>> = { in: 'equals', 
 const refusedOperators: Readonly<Record<string, string>> = {
   measureFilter: 'rows have no measures to filter on',
   like: 'write contains, startsWith or endsWith',
+  eq: 'write equals',
+  '=': 'write equals',
+  '==': 'write equals',
+  ne: 'write notEquals',
+  neq: 'write notEquals',
+  '!=': 'write notEquals',
+  '<>': 'write notEquals',
+  '>': 'write gt',
+  '>=': 'write gte',
+  '<': 'write lt',
+  '<=': 'write lte',
 };
 
 function operatorOf(text: string, values: readonly PolicyValue[], report: Reporter): Meant | null {
@@ -143,54 +156,49 @@ function operatorOf(text: string, values: readonly PolicyValue[], report: Report
 
 const isOperator = (name: string): name is PolicyOperator => Object.hasOwn(policyOperators, name);
 
+/** The values of a filter, and whether one of them is wrong, which was reported; it stands as an empty text then. */
 function valuesOf(
   given: string | readonly (string | number | boolean)[] | undefined,
   report: Reporter,
-): readonly PolicyValue[] {
+): { readonly values: readonly PolicyValue[]; readonly isWrong: boolean } {
   const isList = typeof given !== 'string';
-  return (isList ? (given ?? []) : [given]).map((text, index) => {
+  let isWrong = false;
+  const values = (isList ? (given ?? []) : [given]).map((text, index): PolicyValue => {
     const path = isList ? ['values', index] : ['values'];
     const value = parsePolicyValue(text);
-    if (typeof value === 'string') report.error(path, value);
     if (typeof text === 'number' && Math.abs(text) > Number.MAX_SAFE_INTEGER) {
       report.error(path, 'a number this large loses digits: write it in quotes');
     }
-    return typeof value === 'string' ? ({ kind: 'literal', value: '' } as const) : value;
+    if (typeof value !== 'string') return value;
+    report.error(path, value);
+    isWrong = true;
+    return { kind: 'literal', value: '' };
   });
+  return { values, isWrong };
 }
 
 /** `"{ userAttributes.x }"`, `"{ securityContext.x.y }"`, `"{ groups }"`, `"{ embedTenant.name }"`, or a literal. */
 function parsePolicyValue(text: string | number | boolean): PolicyValue | string {
-  if (typeof text !== 'string' || !/[{}]/.test(text)) return { kind: 'literal', value: text };
+  if (typeof text !== 'string') return { kind: 'literal', value: text };
+  if (!/[{}]/.test(text)) {
+    // It would be compared as it stands, and let no row through.
+    const isBare = userValue(text.trim().split('.')) !== null && text.includes('.');
+    return isBare
+      ? `"${text.slice(0, 80)}" needs braces: "{ ${text.trim().slice(0, 80)} }"`
+      : { kind: 'literal', value: text };
+  }
   const path = /^\{\s*([A-Za-z_][\w.]*)\s*\}$/.exec(text)?.[1]?.split('.') ?? [];
   return userValue(path) ?? `"${text.slice(0, 80)}" is not a value; there are ${userValueNames}, in braces`;
 }
 
-const dateOperators: ReadonlySet<PolicyOperator> = new Set([
-  'inDateRange',
-  'notInDateRange',
-  'beforeDate',
-  'beforeOrOnDate',
-  'afterDate',
-  'afterOrOnDate',
-] as const);
-const textOperators: ReadonlySet<PolicyOperator> = new Set([
-  'contains',
-  'notContains',
-  'startsWith',
-  'notStartsWith',
-  'endsWith',
-  'notEndsWith',
-] as const);
-
 /** Operators that do not fit the member's type, and literals that it can never be equal to: such a filter would let no row through. */
 function checkValues({ operator, values }: Meant, type: MemberType | null, report: Reporter): void {
   if (type === null) return;
-  if (dateOperators.has(operator) && type !== 'time') {
+  if (isDateOperator(operator) && type !== 'time') {
     report.error(['operator'], `operator ${operator} is for dimensions of type time`);
     return;
   }
-  if (textOperators.has(operator)) {
+  if (isTextOperator(operator)) {
     // The text of a number or a time differs between warehouses.
     if (type !== 'string') report.error(['operator'], `operator ${operator} is for dimensions of type string`);
     return;

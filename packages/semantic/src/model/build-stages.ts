@@ -75,7 +75,7 @@ function switchOf(file: NonNullable<MeasureFile['case']>, fragments: Fragments):
     report.error(['case', 'switch'], `${dimension?.member} is not a dimension of type switch`);
     return null;
   }
-  const values = found?.kind === 'dimension' ? (found.file.values ?? []) : null;
+  const values = found?.kind === 'dimension' ? (found.file.values ?? null) : null;
   const seen = new Set<string>();
   const cases = file.when.flatMap(({ value, sql: text }, index) => {
     const path = ['case', 'when', index];

@@ -6,6 +6,7 @@ import { synonymsOf } from './meta.ts';
 import type { ModelNames } from './names.ts';
 import { didYouMean, readShape } from './read-shape.ts';
 import type { CubeSource, ViewSource } from './read-sources.ts';
+import { relationMember } from './relation-member.ts';
 import type { Reporter } from './report.ts';
 import {
   type CubeFile,
@@ -41,24 +42,12 @@ export function cubeRelation(
     synonyms: synonymsOf(file.meta, report.inherited()),
     rootCube: cube.name,
     paths: [[cube.name]],
-    members: new Map(
-      [...cube.members.values()].map((member) => [member.name, { ...shown(member), path: [cube.name], member }]),
-    ),
+    members: new Map([...cube.members.values()].map((member) => [member.name, relationMember(member, [cube.name])])),
     hierarchies: cubeHierarchies(cube.name, hierarchies),
     folders: [],
     policy: cube.policy,
   };
 }
-
-const shown = ({ name, title, description, synonyms, format, isPublic, meta }: RelationMember['member']) => ({
-  name,
-  title,
-  description,
-  synonyms,
-  format,
-  isPublic,
-  meta,
-});
 
 /** Builds a view. What is wrong is reported; the view returned is then incomplete and must not be used. */
 export function buildView(
@@ -205,7 +194,7 @@ function takeMembers(
       const name = nameIn(level.member);
       const isThere = [...members.values()].some((it) => it.member === member && it.path.join() === path.join());
       if (member === undefined || isThere || members.has(name) || excludes.includes(level.member)) continue;
-      members.set(name, { ...shown(member), name, isPublic: true, path, member });
+      members.set(name, { ...relationMember(member, path), name, isPublic: true });
     }
   }
   return { hierarchies: taken, isWhole };

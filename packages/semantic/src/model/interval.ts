@@ -14,6 +14,14 @@ const units = {
 
 /** A unit of time that needs no declaration. */
 export type BuiltInUnit = keyof typeof units;
+
+/** The length of so many units; a negative number of them leads back. */
+export function lengthOf(count: number, unit: BuiltInUnit): Interval {
+  const { months, days, seconds } = units[unit];
+  // Not minus zero, which is another zero.
+  return { months: count * months || 0, days: count * days || 0, seconds: count * seconds || 0 };
+}
+
 /** The units that need no declaration. */
 export const isBuiltInUnit = (name: string): name is BuiltInUnit => Object.hasOwn(units, name);
 
@@ -44,9 +52,10 @@ export function parseQuantities(text: string): readonly Quantity[] | null {
 export function intervalOf(quantities: readonly Quantity[]): Interval | null {
   const sum = { months: 0, days: 0, seconds: 0 };
   for (const { count, unit } of quantities) {
-    sum.months += count * units[unit].months;
-    sum.days += count * units[unit].days;
-    sum.seconds += count * units[unit].seconds;
+    const { months, days, seconds } = lengthOf(count, unit);
+    sum.months += months;
+    sum.days += days;
+    sum.seconds += seconds;
   }
   const isNothing = sum.months === 0 && sum.days === 0 && sum.seconds === 0;
   const isOver =

@@ -26,3 +26,12 @@ export const policyOperators = {
 
 /** An operator of a policy filter. */
 export type PolicyOperator = keyof typeof policyOperators;
+
+/** An operator that takes dates. */
+export type DateOperator = Extract<PolicyOperator, `${string}Date` | `${string}DateRange`>;
+
+/** Whether an operator takes dates. */
+export const isDateOperator = (operator: PolicyOperator): operator is DateOperator => /Date(Range)?$/.test(operator);
+
+/** Whether an operator looks for a text inside another. */
+export const isTextOperator = (operator: PolicyOperator): boolean => /contains|startsWith|endsWith/i.test(operator);

@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { nearNames } from '../closest-names.ts';
 import type { Path, Reporter } from './report.ts';
-import { isRecord, noJinja } from './yaml-source.ts';
+import { isRecord, noJinja, snakeCase } from './yaml-source.ts';
+import { quotesHint } from './yaml-words.ts';
 
 /** Keys of other versions of this format that change nothing here. Read and left out, with a warning. */
 const ignoredKeys: Readonly<Record<string, string>> = {
@@ -131,14 +132,15 @@ function messageOf(issue: z.core.$ZodIssue, value: unknown, path: Path, what: st
   if (issue.code === 'invalid_value') {
     const known = issue.values.map(String);
     const given = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
-    const why = Object.hasOwn(refusedValues, given) ? refusedValues[given] : undefined;
+    const plain = snakeCase(given);
+    const why = Object.hasOwn(refusedValues, plain) ? refusedValues[plain] : undefined;
     const hint = why === undefined ? didYouMean(given, known) : `: ${why}`;
     const list = known.length === 1 ? known.join() : `one of ${known.join(', ')}`;
     return `${name} has to be ${list}, not "${given.slice(0, 80)}"${hint}`;
   }
   // What the shapes say themselves is said; the library's own words are not.
   const isOwn = issue.code === 'custom' || !/^Invalid|^Too/.test(issue.message);
-  return `${name} ${isOwn ? issue.message : expectation(issue)}`;
+  return `${name} ${isOwn ? issue.message : expectation(issue)}${quotesHint(value)}`;
 }
 
 /** Why COMPILE_CONTEXT is refused. */

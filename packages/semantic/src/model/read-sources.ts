@@ -97,7 +97,7 @@ export function readSources(
       if (key === 'cubes' || key === 'views') continue;
       report.error(
         [key],
-        `"${key}" is not known here${didYouMean(key, ['cubes', 'views'])}; a file holds cubes and views`,
+        `"${key}" is not known here: a file holds cubes and views${didYouMean(key, ['cubes', 'views'])}`,
         'key',
       );
     }

@@ -49,6 +49,7 @@ export function parseSqlTemplate(text: string, cube: string, names: ModelNames):
       const part = parseReference(inside.trim(), cube, names);
       if ('problem' in part) return part;
       if ('isLost' in part) isLost = true;
+      else if (plain.endsWith('$')) return { problem: `"$${match[0]}" is JavaScript: write ${match[0]}` };
       else {
         if (plain !== '') parts.push({ kind: 'text', text: plain });
         plain = '';
@@ -98,7 +99,7 @@ function parseReference(
 }
 
 /** A member of a cube, by names. */
-export function findMember(
+function findMember(
   cube: string,
   member: string,
   names: ModelNames,

@@ -4,6 +4,7 @@
  */
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 import type { Issues, Place, Reporter } from './report.ts';
+import { explainYaml } from './yaml-words.ts';
 
 /** Values within each other. */
 const depthMax = 64;
@@ -45,7 +46,9 @@ export function readYaml(path: string, text: string, issues: Issues): YamlSource
     issues.add(path, lines, template.index, noJinja);
     return null;
   }
-  for (const { pos, message } of problems.slice(0, problemsMax)) issues.add(path, lines, pos[0], message);
+  for (const { offset, message } of explainYaml(problems, text).slice(0, problemsMax)) {
+    issues.add(path, lines, offset, message);
+  }
   if (problems.length > 0) return null;
   const converted = convert(document.contents, (offset, message) => issues.add(path, lines, offset, message));
   if (converted === null) return null;

@@ -2,6 +2,7 @@
 import type { Dialect, ParameterType } from '../dialects/dialect.ts';
 import type { MemberType } from '../model/data-model.ts';
 import type { BoundValue } from '../policy/bound-value.ts';
+import { likePattern, type Pattern } from '../query/like-pattern.ts';
 
 /** A bound value as a client of a warehouse takes it. Integers are bigints, times are texts. */
 export type Parameter = string | number | bigint | boolean;
@@ -16,9 +17,6 @@ export interface Slot {
   readonly pattern: Pattern | null;
 }
 
-/** Where in a text another is looked for. */
-export type Pattern = 'anywhere' | 'at-start' | 'at-end';
-
 /** Collects the bound values of one query. Parameters are numbered, so pieces of SQL may be put together in any order. */
 export interface Binder {
   /** What has been bound, in the order of the parameters' numbers. */
@@ -32,12 +30,6 @@ export interface Binder {
   bind(value: BoundValue, type: MemberType, origin?: string): string;
   /** The placeholder of a LIKE pattern that finds a text, whatever characters are in it. */
   bindPattern(text: string, pattern: Pattern, origin: string): string;
-}
-
-/** A text as a pattern of LIKE, its own wildcards escaped by a backslash. */
-export function likePattern(text: string, pattern: Pattern): string {
-  const escaped = text.replaceAll(/[\\%_]/g, (character) => `\\${character}`);
-  return `${pattern === 'at-start' ? '' : '%'}${escaped}${pattern === 'at-end' ? '' : '%'}`;
 }
 
 /** A value as the parameter that it becomes, with its type. */

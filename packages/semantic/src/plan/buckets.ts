@@ -1,12 +1,13 @@
 /** Buckets of time in SQL: from where to where they go, and which of them WHERE chooses. All times are of one wall clock. */
 import type { Dialect } from '../dialects/dialect.ts';
 import type { Interval } from '../model/data-model.ts';
+import { lengthOf } from '../model/interval.ts';
 import type { ResolvedExpression } from '../query/resolved-expression.ts';
 import { SemanticError } from '../semantic-error.ts';
 import { emitExpression } from './emit-expression.ts';
-import { emitTrunc, type Grain, unitOf } from './granularity.ts';
+import { emitTrunc, type Grain, unitOf } from './grain.ts';
 import type { CompileContext } from './group-scope.ts';
-import { daysOf, negate, plus, roughSeconds } from './interval.ts';
+import { negate, plus, roughSeconds } from './interval-arithmetic.ts';
 import { allOf, type TimeAtom, type TimeBound, type TimeBounds } from './time-bounds.ts';
 import { isAxis, type TimeAxis, timeFormOf } from './time-form.ts';
 
@@ -25,7 +26,7 @@ export type BucketScope = Pick<CompileContext, 'dialect' | 'binder' | 'subquery'
 const maxBuckets = 100_000;
 
 /** Where the bucket that begins there ends: the beginning of the next. */
-export const emitEnd = (bucket: string, grain: Grain, dialect: Dialect): string =>
+const bucketEnd = (bucket: string, grain: Grain, dialect: Dialect): string =>
   dialect.addInterval(bucket, unitOf(grain));
 
 /**
@@ -45,7 +46,7 @@ export function emitChosen(bucket: string, buckets: Buckets, bounds: TimeBounds,
 function emitAtom(atom: TimeAtom, bucket: string, buckets: Buckets, scope: BucketScope): string {
   switch (atom.kind) {
     case 'from':
-      return `${emitEnd(bucket, buckets.grain, scope.dialect)} > ${emitBound(atom, buckets, scope)}`;
+      return `${bucketEnd(bucket, buckets.grain, scope.dialect)} > ${emitBound(atom, buckets, scope)}`;
     case 'until':
       return `${bucket} ${atom.isInclusive ? '<=' : '<'} ${emitBound(atom, buckets, scope)}`;
     case 'same-in-bucket':
@@ -84,7 +85,7 @@ function emitBound({ literal, rounded }: TimeBound, { timezone }: Buckets, { dia
   const local = time.isLocal || timezone === null ? bound : dialect.localTime(bound, timezone);
   if (rounded === null) return local;
   const begin = emitTrunc(rounded.grain, local, dialect);
-  const next = emitEnd(begin, rounded.grain, dialect);
+  const next = bucketEnd(begin, rounded.grain, dialect);
   return rounded.to === 'next' ? next : `CASE WHEN ${begin} = ${local} THEN ${local} ELSE ${next} END`;
 }
 
@@ -135,7 +136,7 @@ export function endsOf({ fixed }: TimeBounds): { readonly from: TimeBound; reado
 }
 
 /** February cuts up to three days off a month, and time zones shift a day's ends. */
-const slack = daysOf(5);
+const slack = lengthOf(5, 'day');
 
 /**
  * WHERE over rows, without the conditions on the axis. Where these set both ends, rows that lie farther off than is said are left out:

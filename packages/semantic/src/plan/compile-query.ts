@@ -10,11 +10,13 @@ import type { ResolvedQuery } from '../query/resolve-query.ts';
 import {
   contains,
   type ExpressionNumbers,
+  isWrittenOut,
   numberExpressions,
   partsOf,
   type ResolvedExpression,
 } from '../query/resolved-expression.ts';
 import { typeOf } from '../query/value-type.ts';
+import { emitEnd, emitSort } from './emit-end.ts';
 import { emitExpression } from './emit-expression.ts';
 import { emitRows } from './facts.ts';
 import { emitFilled } from './fill.ts';
@@ -50,7 +52,7 @@ export function compileBlock(query: ResolvedQuery, context: CompileContext, colu
   const rows = query.fill ? emitFilled(groups, request, scope) : groups;
   const emit = (expression: ResolvedExpression): string =>
     emitExpression(expression, context, (it) => {
-      const key = isKeyLike(it) ? nameOf.get(numberOf(it)) : undefined;
+      const key = isWrittenOut(it) ? undefined : nameOf.get(numberOf(it));
       if (key !== undefined) return `g.${key}`;
       if (it.kind !== 'measure') return null;
       const measure = measures.get(it.member.name);
@@ -75,9 +77,6 @@ function scopeOf(query: ResolvedQuery, context: CompileContext): GroupScope {
   };
 }
 
-/** A literal is never a key: it would be a parameter in GROUP BY, and means the same outside. */
-const isKeyLike = ({ kind }: ResolvedExpression) => kind !== 'literal' && kind !== 'number' && kind !== 'time';
-
 /** What the inner query computes: the grouping keys, or for rows as they are every output expression, and the measures. */
 function requestOf(query: ResolvedQuery, measures: readonly GroupMeasure[], numberOf: ExpressionNumbers) {
   const candidates =
@@ -86,7 +85,8 @@ function requestOf(query: ResolvedQuery, measures: readonly GroupMeasure[], numb
   const keys: GroupKey[] = [];
   for (const expression of candidates) {
     const number = numberOf(expression);
-    if (!isKeyLike(expression) || nameOf.has(number)) continue;
+    // A literal is no key: it would be a parameter in GROUP BY, and means the same outside.
+    if (isWrittenOut(expression) || nameOf.has(number)) continue;
     const name = `k${keys.length}`;
     nameOf.set(number, name);
     keys.push({ name, expression });
@@ -99,11 +99,9 @@ function requestOf(query: ResolvedQuery, measures: readonly GroupMeasure[], numb
   return { request, nameOf };
 }
 
-/** The parts of an expression that can be computed row by row: what stands around a window function is computed with it. */
+/** The parts of an expression that are computed with the rows; what stands around a subquery is computed outside, beside it. */
 const rowParts = (expression: ResolvedExpression): readonly ResolvedExpression[] =>
-  contains(expression, 'window') || contains(expression, 'subquery') || contains(expression, 'in-subquery')
-    ? partsOf(expression).flatMap(rowParts)
-    : [expression];
+  contains(expression, 'in-subquery') ? partsOf(expression).flatMap(rowParts) : [expression];
 
 /** The measures that the query names, by their names in it. */
 function measuresOf(query: ResolvedQuery): ReadonlyMap<string, GroupMeasure> {
@@ -129,29 +127,22 @@ function emitOuter(
   numberOf: ExpressionNumbers,
   { context, column }: { readonly context: CompileContext; readonly column: EmitColumn },
 ): string {
-  const sorted = (expression: ResolvedExpression, sql: string) =>
-    typeOf(expression) === 'string' ? context.dialect.ordered(sql) : sql;
-  const order = (place: (expression: ResolvedExpression) => string): string[] => {
-    const items = query.orderBy.map(
-      ({ expression, isDescending, nullsFirst }) =>
-        `${sorted(expression, place(expression))} ${isDescending ? 'DESC' : 'ASC'} NULLS ${nullsFirst ? 'FIRST' : 'LAST'}`,
+  const end = (place: (expression: ResolvedExpression) => string): string => {
+    const sorts = query.orderBy.map((it) =>
+      emitSort({ sql: place(it.expression), type: typeOf(it.expression) }, it, context.dialect),
     );
-    return items.length === 0 ? [] : [`ORDER BY ${items.join(', ')}`];
+    return emitEnd(sorts, query);
   };
-  const page = [
-    ...(query.limit === null ? [] : [`LIMIT ${query.limit}`]),
-    ...(query.offset === null ? [] : [`OFFSET ${query.offset}`]),
-  ];
   const from = `FROM (${rows}) AS g${query.having === null ? '' : ` WHERE ${emit(query.having)}`}`;
   if (!query.isDistinct) {
     const select = query.select.map(({ expression }, index) => column(emit(expression), index));
-    return [`SELECT ${select.join(', ')} ${from}`, ...order(emit), ...page].join(' ');
+    return `SELECT ${select.join(', ')} ${from}${end(emit)}`;
   }
   // Made distinct first: what rows are sorted by may be another expression over the same column, as a collation is.
   const placeOf = new Map(query.select.map(({ expression }, index) => [numberOf(expression), `o.c${index}`]));
   const distinct = query.select.map(({ expression }, index) => `${emit(expression)} AS c${index}`);
   const select = query.select.map((_, index) => column(`o.c${index}`, index));
-  const ordered = order((expression) => placeOf.get(numberOf(expression)) ?? emit(expression));
   const inner = `SELECT DISTINCT ${distinct.join(', ')} ${from}`;
-  return [`SELECT ${select.join(', ')} FROM (${inner}) AS o`, ...ordered, ...page].join(' ');
+  const ordered = end((expression) => placeOf.get(numberOf(expression)) ?? emit(expression));
+  return `SELECT ${select.join(', ')} FROM (${inner}) AS o${ordered}`;
 }

@@ -8,6 +8,7 @@ import type { ResolvedStatement } from '../query/resolved-statement.ts';
 import { memberType } from '../query/value-type.ts';
 import { SemanticError } from '../semantic-error.ts';
 import { compileBlock, type EmitColumn } from './compile-query.ts';
+import { emitEnd, emitSort } from './emit-end.ts';
 import { emitExpression } from './emit-expression.ts';
 import { emitPlainSelect, type StatementScope } from './emit-plain-select.ts';
 import type { CompileContext, EmitSubquery } from './group-scope.ts';
@@ -59,7 +60,9 @@ export function compileStatement(
       intersect: 'INTERSECT DISTINCT',
       except: 'EXCEPT DISTINCT',
     }[it.operator];
-    const casts = it.columns.map(({ type }, at) => (type === 'number' ? numberCast(it.branches, at) : null));
+    const casts = it.columns.map(({ type }, at) =>
+      type === 'number' && !dialect.mixesNumbers ? numberCast(it.branches, at) : null,
+    );
     const branches = it.branches.map((branch) => {
       const table = scope.newTable();
       const columns = it.columns.map(({ type }, at) => {
@@ -73,16 +76,11 @@ export function compileStatement(
     // EXCEPT is read from the left: what the first has and none of the others.
     const rows = guard(branches.reduce((left, right) => `${left} ${operator} ${right}`));
     const table = scope.newTable();
-    const order = it.orderBy.map(({ column: at, isDescending, nullsFirst }) => {
-      const sql = it.columns[at]?.type === 'string' ? dialect.ordered(`${table}.c${at}`) : `${table}.c${at}`;
-      return `${sql} ${isDescending ? 'DESC' : 'ASC'} NULLS ${nullsFirst ? 'FIRST' : 'LAST'}`;
-    });
-    return [
-      `SELECT ${it.columns.map((_, at) => column(`${table}.c${at}`, at)).join(', ')} FROM (${rows}) AS ${table}`,
-      ...(order.length === 0 ? [] : [`ORDER BY ${order.join(', ')}`]),
-      ...(it.limit === null ? [] : [`LIMIT ${it.limit}`]),
-      ...(it.offset === null ? [] : [`OFFSET ${it.offset}`]),
-    ].join(' ');
+    const columns = it.columns.map((_, at) => column(`${table}.c${at}`, at));
+    const sorts = it.orderBy.map((sort) =>
+      emitSort({ sql: `${table}.c${sort.column}`, type: it.columns[sort.column]?.type ?? 'null' }, sort, dialect),
+    );
+    return `SELECT ${columns.join(', ')} FROM (${rows}) AS ${table}${emitEnd(sorts, it)}`;
   };
   const nullOf = (type: ResolvedStatement['columns'][number]['type']): string => {
     const target = {

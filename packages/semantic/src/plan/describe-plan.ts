@@ -1,7 +1,7 @@
 /** A resolved statement in words, for people who look at how a query is answered: its parts, what each groups by, and what it joins. */
 import type { DataModel } from '../model/data-model.ts';
 import type { ResolvedQuery } from '../query/resolve-query.ts';
-import { partsOf, type ResolvedExpression } from '../query/resolved-expression.ts';
+import { contains, partsOf, type ResolvedExpression } from '../query/resolved-expression.ts';
 import type { PlainFrom, PlainSelect, ResolvedStatement } from '../query/resolved-statement.ts';
 
 /** Lines, the inner parts indented by two spaces below what is made of them. */
@@ -62,7 +62,7 @@ function joinsOf({ taken, relation }: ResolvedQuery, model: DataModel): readonly
 function describePlain(select: PlainSelect, model: DataModel): readonly string[] {
   const { from, where, having, groupBy, isDistinct } = select;
   const outputs = [...select.select, ...select.orderBy].map(({ expression }) => expression);
-  const hasWindows = outputs.some((expression) => holds(expression, 'window'));
+  const hasWindows = outputs.some((expression) => contains(expression, 'window'));
   return [
     `${groupBy === null ? 'rows' : 'groups'} computed from the results of`,
     ...sourcesOf(from).flatMap((source) => indented(describePlan(source, model))),
@@ -119,6 +119,3 @@ function namesIn(expressions: readonly ResolvedExpression[], kind: 'dimension' |
   for (const expression of expressions) visit(expression);
   return [...names];
 }
-
-const holds = (expression: ResolvedExpression, kind: ResolvedExpression['kind']): boolean =>
-  expression.kind === kind || partsOf(expression).some((part) => holds(part, kind));

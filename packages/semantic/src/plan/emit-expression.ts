@@ -19,7 +19,8 @@ const placesMax = 18;
 
 /**
  * The SQL of an expression. `leaf` may give the SQL of a whole subexpression, such as the column it was computed into;
- * where it gives null, the expression is emitted from its parts. Nothing of it fails on a value: there the result is null.
+ * where it gives null, the expression is emitted from its parts. As a condition it fails on no value: an
+ * engine may try it on rows that nobody may see, and a failure would tell of them. What has no value is null.
  * @throws SemanticError SQL_NOT_SUPPORTED, QUERY_NOT_PLANNABLE
  */
 export function emitExpression(expression: ResolvedExpression, scope: ExpressionScope, leaf: Leaf): string {
@@ -67,6 +68,7 @@ function emitParts(expression: ResolvedExpression, scope: ExpressionScope, leaf:
         `(${value} ${isNegated ? 'NOT ' : ''}BETWEEN ${from} AND ${to})`;
       const isNumber = typeOf(operand) === 'number' || typeOf(low) === 'number';
       if (isNumber && !isPlain(operands)) return dialect.compareNumbers(operands.map(emit), between);
+      if ([low, high].every(isBoundTime)) return dialect.compareTimes(operands.map(emit), between);
       return between(...operands.map((it) => orderedText(it, emit(it), scope)));
     }
     case 'like': {
@@ -110,7 +112,8 @@ function emitParts(expression: ResolvedExpression, scope: ExpressionScope, leaf:
       throw new SemanticError('QUERY_NOT_PLANNABLE', `${expression.member.name} cannot stand here.`);
     case 'subquery':
     case 'in-subquery':
-      return scope.subquery(expression, emit);
+      if (scope.subquery !== undefined) return scope.subquery(expression, emit);
+      throw new SemanticError('QUERY_NOT_PLANNABLE', 'A subquery cannot stand here.');
     case 'column':
     case 'aggregate':
     case 'window':
@@ -123,6 +126,10 @@ const isPlain = ([value, ...others]: readonly ResolvedExpression[]): boolean =>
   value !== undefined &&
   ['dimension', 'measure', 'column', 'aggregate', 'window'].includes(value.kind) &&
   others.every((it) => isWritten(it) && numberKindOf(it).places === 0 && !numberKindOf(it).isDouble);
+
+/** Whether a time is bound, or computed of one that is. */
+const isBoundTime = (expression: ResolvedExpression): boolean =>
+  expression.kind === 'time' || (expression.kind === 'shift-time' && isBoundTime(expression.operand));
 
 /** A text as it is ordered; another value as it is. */
 const orderedText = (expression: ResolvedExpression, sql: string, { dialect }: ExpressionScope): string =>
@@ -141,6 +148,9 @@ function emitComparison(
   if (type === 'number' && !isPlain([left, right]) && !isPlain([right, left])) {
     return scope.dialect.compareNumbers(sides, compare);
   }
+  if (isBoundTime(right)) return scope.dialect.compareTimes(sides, compare);
+  if (isBoundTime(left))
+    return scope.dialect.compareTimes(sides.toReversed(), (one = '', other = '') => compare(other, one));
   if (type !== 'string' || operator === '=' || operator === '<>') return compare(...sides);
   return compare(...sides.map(scope.dialect.ordered));
 }
@@ -154,8 +164,10 @@ function emitIn(expression: Extract<ResolvedExpression, { kind: 'in' }>, scope: 
       ? isPlain([operand, ...items])
       : type !== 'boolean' && items.every(({ kind }) => kind === 'literal' || kind === 'time');
   if (isList) {
-    const [value, ...list] = [operand, ...items].map((it) => emitExpression(it, scope, leaf));
-    return `(${value} ${isNegated ? 'NOT ' : ''}IN (${list.join(', ')}))`;
+    const sides = [operand, ...items].map((it) => emitExpression(it, scope, leaf));
+    const isIn = (...[value, ...list]: readonly string[]) =>
+      `(${value} ${isNegated ? 'NOT ' : ''}IN (${list.join(', ')}))`;
+    return items.every(isBoundTime) ? scope.dialect.compareTimes(sides, isIn) : isIn(...sides);
   }
   const tests = items.map((item) => emitComparison('=', operand, item, scope, leaf));
   return isNegated ? `(NOT (${tests.join(' OR ')}))` : `(${tests.join(' OR ')})`;

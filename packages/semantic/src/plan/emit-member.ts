@@ -46,7 +46,7 @@ export function emitTemplate(sql: SqlTemplate, path: NodePath, scope: RowScope):
 }
 
 /** The value of a member of the cube at `path`, of whatever type its SQL has; masked where the user may not read it. */
-export function emitValue(member: RowMember, path: NodePath, scope: RowScope): string {
+function emitValue(member: RowMember, path: NodePath, scope: RowScope): string {
   scope.needs.nodes.add(path);
   const masked = scope.reads === 'real' ? null : emitMasked(member, path, scope);
   const sql = masked ?? emitSource(member, path, scope);
@@ -55,7 +55,7 @@ export function emitValue(member: RowMember, path: NodePath, scope: RowScope): s
 }
 
 /** The value as the model declares it, without a mask of its own. */
-export function emitSource(member: RowMember, path: NodePath, scope: RowScope): string {
+function emitSource(member: RowMember, path: NodePath, scope: RowScope): string {
   if (member.kind === 'segment') return emitTemplate(member.sql, path, scope);
   const { source } = member;
   const { dialect } = scope.request.groups.context;

@@ -1,8 +1,10 @@
 /** Plain SELECTs: SQL as everybody knows it over the results of others, their tables and columns under generated names. */
 import type { Dialect } from '../dialects/dialect.ts';
-import { conjuncts, isEquality } from '../query/resolve-join.ts';
+import { isEquality } from '../query/resolve-join.ts';
 import {
+  conjunctsOf,
   contains,
+  isWrittenOut,
   numberExpressions,
   partsOf,
   type ResolvedExpression,
@@ -12,6 +14,7 @@ import type { PlainFrom, PlainSelect, ResolvedStatement } from '../query/resolve
 import { memberTypeOf, typeOf } from '../query/value-type.ts';
 import { SemanticError } from '../semantic-error.ts';
 import type { EmitColumn } from './compile-query.ts';
+import { emitEnd, emitSort } from './emit-end.ts';
 
 /** What is the same for all plain SELECTs of a statement. */
 export interface StatementScope {
@@ -103,7 +106,7 @@ function emitFrom(from: PlainFrom, it: FromScope, hoisted: string[] | null): str
   const second = from.right.kind === 'join' ? `(${right})` : right;
   if (on === null) return `${left} CROSS JOIN ${second}`;
   const middle = firstSource(from.right);
-  if (isInner && !conjuncts(on).some((condition) => isEquality(condition, middle))) {
+  if (isInner && !conjunctsOf(on).some((condition) => isEquality(condition, middle))) {
     // Not every warehouse joins by anything but equal values.
     if (hoisted === null) {
       throw new SemanticError(
@@ -136,7 +139,7 @@ function emitGroups(
   const nameOf = new Map<number, string>();
   for (const key of groupBy) {
     // A literal is no key: it would be a parameter in GROUP BY, and means the same outside.
-    if (key.kind === 'literal' || key.kind === 'number' || key.kind === 'time' || nameOf.has(numberOf(key))) continue;
+    if (isWrittenOut(key) || nameOf.has(numberOf(key))) continue;
     nameOf.set(numberOf(key), `${table}.k${nameOf.size}`);
     columns.push(`${emitRow(key)} AS k${columns.length}`);
   }
@@ -175,31 +178,22 @@ function emitOutputs(
   column: EmitColumn,
   scope: StatementScope,
 ): string {
-  const page = [
-    ...(select.limit === null ? [] : [`LIMIT ${select.limit}`]),
-    ...(select.offset === null ? [] : [`OFFSET ${select.offset}`]),
-  ];
   const { rows, emit } = emitWindows(select, from, leaf, scope);
   const values = select.select.map(({ expression }) => emit(expression));
   if (!select.isDistinct) {
     const columns = values.map(column);
-    const order = emitOrder(select.orderBy, emit, scope);
-    return [`SELECT ${columns.join(', ')} ${rows()}`, ...(order === '' ? [] : [`ORDER BY ${order}`]), ...page].join(
-      ' ',
-    );
+    // What is sorted by may read values of subqueries: `rows` is written when all have been met.
+    const sorts = sortsOf(select.orderBy, emit, scope);
+    return `SELECT ${columns.join(', ')} ${rows()}${emitEnd(sorts, select)}`;
   }
   // Made distinct first: what rows are sorted by may be another expression over the same column, as a collation is.
   const table = scope.newTable();
   const numberOf = numberExpressions();
   const placeOf = new Map(select.select.map(({ expression }, at) => [numberOf(expression), `${table}.c${at}`]));
   const columns = values.map((_, at) => column(`${table}.c${at}`, at));
-  const order = emitOrder(select.orderBy, (it) => placeOf.get(numberOf(it)) ?? emit(it), scope);
+  const sorts = sortsOf(select.orderBy, (it) => placeOf.get(numberOf(it)) ?? emit(it), scope);
   const inner = `SELECT DISTINCT ${values.map((sql, at) => `${sql} AS c${at}`).join(', ')} ${rows()}`;
-  return [
-    `SELECT ${columns.join(', ')} FROM (${scope.guard(inner)}) AS ${table}`,
-    ...(order === '' ? [] : [`ORDER BY ${order}`]),
-    ...page,
-  ].join(' ');
+  return `SELECT ${columns.join(', ')} FROM (${scope.guard(inner)}) AS ${table}${emitEnd(sorts, select)}`;
 }
 
 /**
@@ -233,14 +227,8 @@ function emitWindows(
   return { rows: () => `FROM (${scope.guard(`SELECT ${columns.join(', ')} ${from()}`)}) AS ${table}`, emit };
 }
 
-function emitOrder(orderBy: readonly ResolvedSort[], emit: Emit, { dialect }: StatementScope): string {
-  return orderBy
-    .map(({ expression, isDescending, nullsFirst }) => {
-      const sql = typeOf(expression) === 'string' ? dialect.ordered(emit(expression)) : emit(expression);
-      return `${sql} ${isDescending ? 'DESC' : 'ASC'} NULLS ${nullsFirst ? 'FIRST' : 'LAST'}`;
-    })
-    .join(', ');
-}
+const sortsOf = (orderBy: readonly ResolvedSort[], emit: Emit, { dialect }: StatementScope): readonly string[] =>
+  orderBy.map((it) => emitSort({ sql: emit(it.expression), type: typeOf(it.expression) }, it, dialect));
 
 function emitWindow(window: ResolvedExpression & { kind: 'window' }, emit: Emit, scope: StatementScope): string {
   const { function: name, args, partitionBy, orderBy, frame } = window;
@@ -250,7 +238,7 @@ function emitWindow(window: ResolvedExpression & { kind: 'window' }, emit: Emit,
   };
   const over = [
     ...(partitionBy.length === 0 ? [] : [`PARTITION BY ${partitionBy.map(emit).join(', ')}`]),
-    ...(orderBy.length === 0 ? [] : [`ORDER BY ${emitOrder(orderBy, emit, scope)}`]),
+    ...(orderBy.length === 0 ? [] : [`ORDER BY ${sortsOf(orderBy, emit, scope).join(', ')}`]),
     ...(frame === null ? [] : [`ROWS BETWEEN ${bound(frame.from, 'PRECEDING')} AND ${bound(frame.to, 'FOLLOWING')}`]),
   ].join(' ');
   const [value] = args;

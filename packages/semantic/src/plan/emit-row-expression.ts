@@ -48,7 +48,7 @@ export function emitRowExpression(
 }
 
 /** The granularity of that name that a time dimension declares; it comes before a built-in one of the same name. */
-export function customGranularity(time: ResolvedExpression, name: string): CustomGranularity | null {
+function customGranularity(time: ResolvedExpression, name: string): CustomGranularity | null {
   const operand = time.kind === 'local-time' ? time.operand : time;
   if (operand.kind !== 'dimension' || operand.member.member.kind !== 'dimension') return null;
   return operand.member.member.granularities.get(name) ?? null;

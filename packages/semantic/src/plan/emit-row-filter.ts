@@ -1,7 +1,7 @@
 /** Row filters of policies in SQL. */
 import type { MemberType } from '../model/data-model.ts';
 import type { PlacedValue, RowFilter } from '../policy/row-filter.ts';
-import type { Pattern } from './binder.ts';
+import type { Pattern } from '../query/like-pattern.ts';
 import type { CompileContext } from './group-scope.ts';
 
 /**
@@ -26,14 +26,19 @@ export function emitRowFilter(
     dialect.like(sql, binder.bindPattern(String(value), pattern, origin), false);
   // Texts have one order everywhere, whatever collation the warehouse has.
   const sorted = (it: string) => (type === 'string' ? dialect.ordered(it) : it);
-  const compare = (operator: string) => `(${sorted(sql)} ${operator} ${sorted(list())})`;
+  /** `condition` of the member and the list. */
+  const test = (condition: (value: string, list: string) => string): string =>
+    type === 'time'
+      ? dialect.compareTimes([sql, list()], (one = '', other = '') => condition(one, other))
+      : condition(sql, list());
+  const compare = (operator: string) => test((value, list) => `(${sorted(value)} ${operator} ${sorted(list)})`);
   const isLike = (pattern: Pattern) => `(${filter.values.map((value) => like(value, pattern)).join(' OR ')})`;
   const isNotLike = (pattern: Pattern) => `(NOT ${isLike(pattern)} OR ${sql} IS NULL)`;
   switch (filter.operator) {
     case 'equals':
-      return `(${sql} IN (${list()}))`;
+      return test((value, list) => `(${value} IN (${list}))`);
     case 'notEquals':
-      return `(${sql} NOT IN (${list()}) OR ${sql} IS NULL)`;
+      return `(${test((value, list) => `${value} NOT IN (${list})`)} OR ${sql} IS NULL)`;
     case 'contains':
       return isLike('anywhere');
     case 'notContains':

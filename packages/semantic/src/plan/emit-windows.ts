@@ -1,7 +1,7 @@
 /** The SQL of windows of time over rows: every bucket of a series meets the rows of its window. */
 import { type Buckets, emitChosen, emitSeries, endsOf } from './buckets.ts';
 import { type BlockMeasure, emitFactRows, type FactBlock } from './fact-rows.ts';
-import { emitTrunc } from './granularity.ts';
+import { emitTrunc } from './grain.ts';
 import type { GroupKey, GroupScope } from './group-scope.ts';
 import type { TimeBounds } from './time-bounds.ts';
 import { type Window, windowEnds } from './window-ends.ts';

@@ -4,6 +4,7 @@
  * stays the text that it is.
  */
 import type { DataModel, Measure, MemberType, SqlTemplate } from '../model/data-model.ts';
+import { relationMember } from '../model/relation-member.ts';
 import { checkExpression } from '../query/check-expression.ts';
 import { mapParts, partsOf, type ResolvedExpression } from '../query/resolved-expression.ts';
 import type { NamedExpression } from '../query/semantic-query.ts';
@@ -79,9 +80,7 @@ function resolve(expression: NamedExpression, measures: readonly Measure[]): Res
     case 'column': {
       const measure = measures[Number(expression.name)];
       if (measure === undefined || expression.qualifier !== null) break;
-      const { name, title, description, synonyms, format, isPublic, meta, cube } = measure;
-      const member = { name, title, description, synonyms, format, isPublic, meta, path: [cube], member: measure };
-      return { kind: 'measure', member, location: 0 };
+      return { kind: 'measure', member: relationMember(measure, [measure.cube]), location: 0 };
     }
     case 'aggregate':
     case 'window':

@@ -59,8 +59,17 @@ const measureId = (path: NodePath, { name }: Measure): string => `${path} ${name
 
 function isMasked(measure: Measure, path: NodePath, scope: GroupScope): boolean {
   const { access, forest } = scope;
-  const cube = forest.tree(rootOf(path)).cube(path);
-  return access.cube(cube).masks.has(measure.name) || access.viewMasks.has(measureId(path, measure));
+  const tree = forest.tree(rootOf(path));
+  if (access.cube(tree.cube(path)).masks.has(measure.name)) return true;
+  if (access.viewMasks.has(measureId(path, measure))) return true;
+  // The view may name it below another root, or outside of the sub-query that this is in.
+  return [...access.viewMasks.keys()].some((id) => {
+    const [named = '', name] = id.split(' ');
+    if (name !== measure.name) return false;
+    const found = scope.locate(tree, named).path;
+    // In doubt it is the one: what cannot be told apart is not shown.
+    return found === path || (found === null && named.split('.').at(-1) === measure.cube);
+  });
 }
 
 /** How a measure is computed; null: from other measures. */

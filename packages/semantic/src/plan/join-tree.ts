@@ -14,15 +14,19 @@ export type NodePath = string;
 export const pathOf = (names: readonly string[]): NodePath => names.join('.');
 /** The name of the cube at a path. */
 export const cubeAt = (path: NodePath): string => path.slice(path.lastIndexOf('.') + 1);
-const parentOf = (path: NodePath): NodePath | null =>
+/** The path of the node above; null for a root. */
+export const parentOf = (path: NodePath): NodePath | null =>
   path.includes('.') ? path.slice(0, path.lastIndexOf('.')) : null;
 /** The cube that a path begins at. */
 export const rootOf = (path: NodePath): string => path.split('.', 1)[0] ?? path;
 
-const isWithin = (path: NodePath, ancestor: NodePath) => path === ancestor || path.startsWith(`${ancestor}.`);
+/** Whether a node is another, or hangs below it. */
+export const isWithin = (path: NodePath, ancestor: NodePath) => path === ancestor || path.startsWith(`${ancestor}.`);
 
-/** Where a node of another root is found in a tree, or why it is not. */
-export type Located = { readonly path: NodePath } | { readonly path: null; readonly why: 'none' | 'several' };
+/** Where a node of another root is found in a tree, or why it is not. `inDoubt`: the node that it may be. */
+export type Located =
+  | { readonly path: NodePath }
+  | { readonly path: null; readonly why: 'none' | 'several'; readonly inDoubt?: NodePath };
 
 /** The tree of one root: its nodes, how they are joined, and which joins repeat rows. */
 export interface JoinTree {
@@ -32,7 +36,7 @@ export interface JoinTree {
   join(path: NodePath): { readonly parent: NodePath; readonly join: Join } | null;
   /**
    * The node of this tree that stands for a node of the relation. That of another root is found by its cube: on the relation's own
-   * paths from this root, else along the shortest way of declared joins.
+   * paths from this root, else along the shortest way of declared joins; see {@link JoinForest.inRole}.
    */
   locate(path: NodePath): Located;
   /**
@@ -69,6 +73,12 @@ export interface JoinForest {
    * @throws SemanticError QUERY_NOT_PLANNABLE
    */
   referMeasure(from: NodePath, cube: string, reader: string): NodePath;
+  /**
+   * What was found for a node of the relation in another tree, where it means the same there. Of a cube that the relation reaches from
+   * one root in two ways (the city of a customer, the city of a warehouse) each way means something else: found is the one that is
+   * reached there by the same last steps, and the other is not.
+   */
+  inRole(path: NodePath, found: Located): Located;
 }
 
 /** Trees hold nothing of a query: those of a relation are made once for as long as its model lives. */
@@ -91,7 +101,7 @@ function createForest(model: DataModel, relation: Relation, findWay: FindWay): J
     relation,
     roots,
     tree(root) {
-      const tree = trees.get(root) ?? createTree(model, relation, root, declared, findWay);
+      const tree = trees.get(root) ?? createTree(model, forest, root, declared, findWay);
       trees.set(root, tree);
       return tree;
     },
@@ -102,13 +112,30 @@ function createForest(model: DataModel, relation: Relation, findWay: FindWay): J
       const isElsewhere = only !== undefined && second === undefined && !tree.declares(from, cube);
       return isElsewhere ? only : tree.refer(from, cube, reader);
     },
+    inRole(path, found) {
+      if (found.path === null) return found;
+      const twins = [...declared].filter(
+        (other) => other !== path && rootOf(other) === rootOf(path) && cubeAt(other) === cubeAt(path),
+      );
+      const target = found.path;
+      const steps = sameSteps(path, target);
+      if (twins.every((twin) => sameSteps(twin, target) < steps)) return found;
+      return { path: null, why: 'several', inDoubt: target };
+    },
   };
   return forest;
 }
 
+/** How much two paths have in common at their end: the more cubes the more; of as many, more where both are one step from a root. */
+function sameSteps(one: NodePath, other: NodePath): number {
+  const [steps = [], others = []] = [one, other].map((path) => path.split('.').reverse());
+  const first = steps.findIndex((step, at) => step !== others[at]);
+  return 2 * (first === -1 ? steps.length : first) + (steps.length === 2 && others.length === 2 ? 1 : 0);
+}
+
 function createTree(
   model: DataModel,
-  relation: Relation,
+  { relation, inRole }: JoinForest,
   root: string,
   declaredAnywhere: ReadonlySet<NodePath>,
   findWay: FindWay,
@@ -149,7 +176,7 @@ function createTree(
     join,
     locate(path) {
       if (rootOf(path) === root) return { path };
-      const found = located.get(path) ?? find(root, cubeAt(path));
+      const found = located.get(path) ?? inRole(path, find(root, cubeAt(path)));
       located.set(path, found);
       return found;
     },

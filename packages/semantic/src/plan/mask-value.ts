@@ -1,13 +1,15 @@
 /** Masks that are values, as SQL of the type that they stand in for. */
 import type { Dialect } from '../dialects/dialect.ts';
-import type { Mask, Measure, MemberType } from '../model/data-model.ts';
+import type { Measure, MemberType } from '../model/data-model.ts';
 
 /** A value as SQL of a type; null is a null of that type. */
 export function maskValue(value: string | number | boolean | null, type: MemberType, dialect: Dialect): string {
   if (value === null) return ofType('NULL', type, dialect);
   if (typeof value === 'boolean')
     return type === 'boolean' ? (value ? 'TRUE' : 'FALSE') : dialect.literal(String(value));
-  if (typeof value === 'number' && type !== 'string') return String(value);
+  if (typeof value === 'number' && type !== 'string' && /^-?\d+(\.\d+)?$/.test(String(value))) {
+    return value < 0 ? `(- ${dialect.number(String(-value))})` : dialect.number(String(value));
+  }
   return ofType(dialect.literal(String(value)), type, dialect);
 }
 
@@ -26,16 +28,6 @@ function ofType(sql: string, type: MemberType, dialect: Dialect): string {
   }
 }
 
-/**
- * What stands in place of a measure: its mask where that is a value, or SQL that reads no column; else null. There is no row that a
- * column could be read from.
- */
-export function measureMask({ mask, type }: { mask: Mask | null; type: Measure['type'] }, dialect: Dialect): string {
-  if (mask?.kind === 'sql') {
-    const text = mask.sql.map((part) =>
-      part.kind === 'text' ? part.text : part.kind === 'literal' ? dialect.literal(part.value) : null,
-    );
-    return text.includes(null) ? maskValue(null, type, dialect) : `(${text.join('')})`;
-  }
-  return maskValue(mask?.value ?? null, type, dialect);
-}
+/** What stands in place of a measure: its mask, which is a value; there is no row that SQL could be read from. */
+export const measureMask = ({ mask, type }: Pick<Measure, 'mask' | 'type'>, dialect: Dialect): string =>
+  maskValue(mask?.kind === 'literal' ? mask.value : null, type, dialect);

@@ -31,16 +31,7 @@ export function queryAccess(
   const { relation } = forest;
   const cubes = new Map<string, RowAccess>();
   const view: RowAccess =
-    relation.type === 'view'
-      ? rights.access(
-          {
-            name: relation.name,
-            policy: relation.policy,
-            dimensions: (name) => relation.members.get(name)?.member,
-          },
-          new Set(taken.keys()),
-        )
-      : { filter: null, masks: new Map() };
+    relation.type === 'view' ? rights.access(relation, new Set(taken.keys())) : { filter: null, masks: new Map() };
   const viewMasks = new Map<string, RowFilter | null>();
   for (const [name, rows] of view.masks) {
     const member = relation.members.get(name);
@@ -50,8 +41,7 @@ export function queryAccess(
     cube(cube) {
       const before = cubes.get(cube.name);
       if (before !== undefined) return before;
-      const owner = { name: cube.name, policy: cube.policy, dimensions: (name: string) => cube.members.get(name) };
-      const access = rights.access(owner, takenFrom.get(cube.name) ?? new Set());
+      const access = rights.access(cube, takenFrom.get(cube.name) ?? new Set());
       cubes.set(cube.name, access);
       return access;
     },

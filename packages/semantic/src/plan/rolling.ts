@@ -9,7 +9,7 @@ import { SemanticError } from '../semantic-error.ts';
 import { widened } from './buckets.ts';
 import { emitDistinct, emitEachRow, emitTogether, type WindowPlace } from './emit-windows.ts';
 import { type BlockMeasure, type FactBlock, planFacts } from './fact-rows.ts';
-import { type Grain, grainNamed } from './granularity.ts';
+import { type Grain, grainNamed } from './grain.ts';
 import type { GroupKey, GroupPart, GroupRequest, GroupScope, RollingMeasure } from './group-scope.ts';
 import type { NodePath } from './join-tree.ts';
 import { readBounds } from './time-bounds.ts';

@@ -74,12 +74,16 @@ export function treeRequest(
 ): TreeRequest {
   const located = <Value>(
     byMember: Iterable<readonly [string, Value]>,
-    together: (one: Value, other: Value) => Value = (one) => one,
+    { together, inDoubt }: { together(one: Value, other: Value): Value; readonly inDoubt: boolean } = {
+      together: (one) => one,
+      inDoubt: false,
+    },
   ): ReadonlyMap<string, Value> => {
     const found = new Map<string, Value>();
     for (const [id, value] of byMember) {
       const [path = '', member = ''] = id.split(' ');
-      const node = groups.locate(tree, path).path;
+      const place = groups.locate(tree, path);
+      const node = place.path ?? (inDoubt ? place.inDoubt : null) ?? null;
       if (node === null) continue;
       const known = found.get(`${node} ${member}`);
       found.set(`${node} ${member}`, known === undefined ? value : together(known, value));
@@ -92,7 +96,7 @@ export function treeRequest(
     where,
     shifts: located(shifts),
     switches: located(switchUses(keys, where)),
-    // Two paths of the view may be one node here: masked by both, it is shown in no row.
-    viewMasks: located(groups.access.viewMasks, () => null),
+    // Two paths of the view may be one node here: masked by both, it is shown in no row. What may be masked is.
+    viewMasks: located(groups.access.viewMasks, { together: () => null, inDoubt: true }),
   };
 }

@@ -1,7 +1,8 @@
 /**
- * Numbers of several queries that come under each other: each warehouse has numbers of several kinds, and not each finds a common one
- * (ClickHouse none of whole numbers and doubles). Where it is not known that they are of one kind, they are all made doubles.
+ * Numbers of several queries that come under each other, for a warehouse that does not find a common kind for all of its kinds (ClickHouse
+ * none of whole numbers and doubles). Where it is not known that they are of one kind, they are all made doubles.
  */
+import { readNumber } from '../dialects/text-formats.ts';
 import type { ResolvedExpression } from '../query/resolved-expression.ts';
 import type { PlainFrom, ResolvedStatement } from '../query/resolved-statement.ts';
 
@@ -64,7 +65,7 @@ function kindIn(
       // Null, whatever the others are.
       return `${whole}null`;
     case 'number':
-      return expression.text.includes('.') || expression.text.length > 18 ? unknown : `${whole}written`;
+      return readNumber(expression.text).kind === 'whole' ? `${whole}written` : unknown;
     case 'date-part':
       return expression.part === 'second' || expression.part === 'epoch' ? unknown : `${whole}part`;
     case 'aggregate':

@@ -10,6 +10,7 @@ import type {
   MultiStageMeasure,
   SqlTemplate,
 } from '../model/data-model.ts';
+import { relationMember } from '../model/relation-member.ts';
 import { memberReads } from '../policy/member-reads.ts';
 import { SemanticError } from '../semantic-error.ts';
 import type { GroupKey, GroupMeasure, GroupPart, GroupRequest, GroupScope, StageMeasure } from './group-scope.ts';
@@ -121,8 +122,7 @@ function addedKeys(
         pathOf(expression.member.path) === node,
     );
     if (isKey) return [];
-    const { name, title, description, synonyms, format, isPublic, meta } = member;
-    const named = { name, title, description, synonyms, format, isPublic, meta, path: node.split('.'), member };
+    const named = relationMember(member, node.split('.'));
     return [{ name: `x${at}`, expression: { kind: 'dimension', member: named, location: 0 } }];
   });
 }

@@ -1,11 +1,14 @@
 /** Dimensions that are a measure of another cube, computed per row of their own. */
-import type { DimensionSource } from '../model/data-model.ts';
-import { partsOf, type ResolvedExpression } from '../query/resolved-expression.ts';
+import type { CubeMember, DimensionSource } from '../model/data-model.ts';
+import { memberReads } from '../policy/member-reads.ts';
+import { conjunctsOf, partsOf, type ResolvedExpression } from '../query/resolved-expression.ts';
 import { SemanticError } from '../semantic-error.ts';
 import type { GroupScope } from './group-scope.ts';
-import { joinForest, type NodePath, pathOf } from './join-tree.ts';
+import { cubeAt, isWithin, joinForest, type NodePath, parentOf, pathOf, rootOf } from './join-tree.ts';
 import type { RowScope } from './row-scope.ts';
-import { conjunctsOf } from './switch-dimension.ts';
+
+const isSubQuery = (member: CubeMember | undefined): boolean =>
+  member?.kind === 'dimension' && member.source.kind === 'sub-query';
 
 /**
  * A SELECT of the primary key of the cube at `path` (`k0`, …) and the measure (`m0`) for each of its rows. The policies of all cubes hold
@@ -38,19 +41,28 @@ export function subQuerySelect(
     ...groups,
     forest,
     access: { ...groups.access, viewFilter: null },
-    // Below the dimension's own cube a node has the same place inside; any other is found by its cube.
+    // Below the dimension's own cube, and below a cube on the way to the measure, a node has the same place inside; any other is found
+    // by its cube.
     locate(tree, named) {
-      const node = groups.locate(outer, named).path ?? named;
-      return tree.locate(
-        node === path || node.startsWith(`${path}.`) ? `${cube.name}${node.slice(path.length)}` : node,
-      );
+      if (rootOf(named) === tree.root) return tree.locate(named);
+      const place = groups.locate(outer, named);
+      const node = place.path ?? named;
+      if (isWithin(node, path)) return tree.locate(`${cube.name}${node.slice(path.length)}`);
+      if (place.path === null && place.why === 'several') return place;
+      for (let above: NodePath | null = node; above !== null; above = parentOf(above)) {
+        const way = waysTo(target).find((step) => cubeAt(step) === cubeAt(above ?? ''));
+        if (way !== undefined) return tree.locate(`${way}${node.slice(above.length)}`);
+      }
+      return groups.forest.inRole(node, tree.locate(node));
     },
   };
   const isComputable = (condition: ResolvedExpression): boolean => {
     if (condition.kind !== 'dimension') return partsOf(condition).every(isComputable);
     const { member, path: named } = condition.member;
-    // A condition on a sub-query stays outside: it would be computed within itself.
-    if (member.kind === 'dimension' && member.source.kind === 'sub-query') return false;
+    // A condition on a sub-query, or on what reads one, stays outside: it would be computed within itself.
+    const reads = memberReads(model)(member.cube, member.name).values();
+    if (isSubQuery(member) || [...reads].some((it) => isSubQuery(model.cubes.get(it.cube)?.members.get(it.member))))
+      return false;
     return inside.locate(own, pathOf(named)).path !== null;
   };
   const conditions = source.propagatesFilters ? conjunctsOf(where).filter(isComputable) : [];
@@ -63,4 +75,11 @@ export function subQuerySelect(
     },
     inside,
   );
+}
+
+/** The nodes from below the root to a node. */
+function waysTo(path: NodePath): readonly NodePath[] {
+  const steps: NodePath[] = [];
+  for (let at: NodePath | null = path; at?.includes('.'); at = parentOf(at)) steps.push(at);
+  return steps;
 }

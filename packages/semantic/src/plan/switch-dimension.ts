@@ -1,6 +1,6 @@
 /** `switch` dimensions: no column, but a choice that the query makes, or lists as a key. */
 import type { Dimension } from '../model/data-model.ts';
-import type { ResolvedExpression } from '../query/resolved-expression.ts';
+import { conjunctsOf, type ResolvedExpression } from '../query/resolved-expression.ts';
 import { SemanticError } from '../semantic-error.ts';
 import { type NodePath, pathOf } from './join-tree.ts';
 import type { RowScope } from './row-scope.ts';
@@ -8,12 +8,6 @@ import { shortName } from './short-name.ts';
 
 /** How the query uses a `switch` dimension. */
 export type SwitchUse = { readonly fixed: string } | 'key';
-
-/** The parts of a condition that all have to hold. */
-export function conjunctsOf(where: ResolvedExpression | null): readonly ResolvedExpression[] {
-  if (where === null) return [];
-  return where.kind === 'and' ? where.operands.flatMap(conjunctsOf) : [where];
-}
 
 /** The `switch` dimensions that are keys, or that the condition fixes by `=`; by path, a space, and name. */
 export function switchUses(

@@ -4,12 +4,11 @@
  */
 import { asWritten } from '../closest-names.ts';
 import type { Interval, RelationMember } from '../model/data-model.ts';
-import { partsOf, type ResolvedExpression } from '../query/resolved-expression.ts';
+import { conjunctsOf, partsOf, type ResolvedExpression } from '../query/resolved-expression.ts';
 import type { ComparisonOperator, DatePart } from '../query/semantic-query.ts';
 import { SemanticError } from '../semantic-error.ts';
-import { type Grain, nests, unitOfPart } from './granularity.ts';
+import { type Grain, nests, unitOfPart } from './grain.ts';
 import { pathOf } from './join-tree.ts';
-import { conjunctsOf } from './switch-dimension.ts';
 import { axisId, dimensionsIn, isAxis, reads, type TimeAxis, type TimeForm, timeFormOf } from './time-form.ts';
 
 /** A time that a query names, moved by some length where it widens a condition. */

@@ -2,7 +2,7 @@
 import type { DataModel, Dimension, RelationMember } from '../model/data-model.ts';
 import { memberReads } from '../policy/member-reads.ts';
 import { partsOf, type ResolvedExpression } from '../query/resolved-expression.ts';
-import { beginsAt, type Grain, grainNamed } from './granularity.ts';
+import { beginsAt, type Grain, grainNamed } from './grain.ts';
 import { type NodePath, pathOf } from './join-tree.ts';
 
 /** A time dimension at its node. */

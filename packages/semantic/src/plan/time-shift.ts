@@ -4,15 +4,15 @@
  * 28, 29, 30 and 31 March all look back at 28 February) each unit looks up the one unit that lies that length before it.
  */
 import type { DataModel, Interval, TimeShift } from '../model/data-model.ts';
+import { lengthOf } from '../model/interval.ts';
 import { memberReads } from '../policy/member-reads.ts';
-import { mapParts, partsOf, type ResolvedExpression } from '../query/resolved-expression.ts';
+import { conjunctsOf, mapParts, partsOf, type ResolvedExpression } from '../query/resolved-expression.ts';
 import { SemanticError } from '../semantic-error.ts';
 import { emitChosen, widened } from './buckets.ts';
-import { type Grain, unitOf } from './granularity.ts';
+import { type Grain, unitOf } from './grain.ts';
 import type { GroupKey, GroupRequest, GroupScope } from './group-scope.ts';
-import { daysOf, hasMonths, kindOf, negate, plus } from './interval.ts';
+import { hasMonths, kindOf, negate, plus } from './interval-arithmetic.ts';
 import { type NodePath, pathOf, rootOf } from './join-tree.ts';
-import { conjunctsOf } from './switch-dimension.ts';
 import { readBounds } from './time-bounds.ts';
 import {
   axisId,
@@ -260,7 +260,9 @@ function emitLookup(
   let sql: string;
   if (isEndOfMonthShared) {
     const later = [0, 1, 2, 3];
-    const times = later.map((days) => `WHEN ${days} THEN ${dialect.addInterval(old, plus(interval, daysOf(days)))}`);
+    const times = later.map(
+      (days) => `WHEN ${days} THEN ${dialect.addInterval(old, plus(interval, lengthOf(days, 'day')))}`,
+    );
     const time = `CASE n.later ${times.join(' ')} END`;
     const candidates = later.map((days) => `SELECT ${days} AS later`).join(' UNION ALL ');
     const back = `${dialect.addInterval(`(${time})`, negate(interval))} = ${old}`;

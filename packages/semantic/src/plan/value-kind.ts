@@ -1,4 +1,5 @@
 /** What kind of number an expression gives, as far as it is known without asking the warehouse: exact, or a double. */
+import { readNumber } from '../dialects/text-formats.ts';
 import type { RelationMember } from '../model/data-model.ts';
 import type { ResolvedExpression } from '../query/resolved-expression.ts';
 import type { ScalarFunction } from '../query/semantic-query.ts';
@@ -48,7 +49,7 @@ function readKind(expression: ResolvedExpression): NumberKind {
   switch (expression.kind) {
     case 'number': {
       const [whole = '', fraction = ''] = expression.text.split('.');
-      const isLong = whole.length > 18 || fraction.length > 9;
+      const isLong = readNumber(expression.text).kind === 'double';
       return isLong ? aDouble : exact(whole.length + fraction.length, fraction.length);
     }
     case 'dimension':

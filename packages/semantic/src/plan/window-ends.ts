@@ -1,9 +1,10 @@
 /** Windows around buckets of time: where they begin and end, and how finely rows have to be told apart for them. */
 import type { Dialect } from '../dialects/dialect.ts';
 import type { Interval, RollingWindow } from '../model/data-model.ts';
+import { lengthOf } from '../model/interval.ts';
 import type { Granularity } from '../query/semantic-query.ts';
-import { beginsAt, emitTrunc, type Grain, unitOf } from './granularity.ts';
-import { daysOf, hasDays, hasMonths, hasSeconds, negate } from './interval.ts';
+import { beginsAt, emitTrunc, type Grain, unitOf } from './grain.ts';
+import { hasDays, hasMonths, hasSeconds, negate } from './interval-arithmetic.ts';
 
 /** Which rows around a bucket count. `to_date`: from the beginning of the larger unit on. */
 export type Window = (RollingWindow & { readonly kind: 'fixed' }) | { readonly kind: 'to_date'; readonly grain: Grain };
@@ -38,7 +39,7 @@ export function reachOf(
 ): { readonly before: Interval | null; readonly behind: Interval | null } {
   if (window.kind === 'to_date') return { before: unitOf(window.grain), behind: unitOf(grain) };
   const reach = (interval: Interval | 'unbounded' | null) =>
-    interval === 'unbounded' ? null : (interval ?? daysOf(0));
+    interval === 'unbounded' ? null : (interval ?? lengthOf(0, 'day'));
   return { before: reach(window.trailing), behind: reach(window.leading) };
 }
 

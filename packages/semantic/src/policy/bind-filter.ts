@@ -3,15 +3,13 @@
  * its comparison false, whatever the operator: no rows, never all.
  */
 import type { CubeMember, PolicyFilter } from '../model/data-model.ts';
-import { policyOperators } from '../model/policy-operators.ts';
+import { isDateOperator, isTextOperator, policyOperators } from '../model/policy-operators.ts';
 import { bindValue } from './bound-value.ts';
-import { dateFilter, isDateOperator } from './date-filter.ts';
+import { dateFilter } from './date-filter.ts';
 import { combine, noRows, type PlacedValue, type RowFilter, type RowOperator } from './row-filter.ts';
 import type { Subject } from './subject.ts';
 import { subjectValue } from './subject-values.ts';
 
-/** Whether a text is searched for inside another. */
-const isTextOperator = (operator: RowOperator): boolean => /contains|startsWith|endsWith/i.test(operator);
 const isOrder = (operator: RowOperator): boolean => /^[gl]te?$/.test(operator);
 
 /**

@@ -2,16 +2,10 @@
  * The date operators of policies as comparisons of times, in UTC. A value without a time of day is the whole day: a range ends with its
  * last day, and after a day is from the next day on. A value with a time of day is that instant.
  */
-import type { PolicyOperator } from '../model/policy-operators.ts';
+import type { DateOperator } from '../model/policy-operators.ts';
 import { parseTime } from '../parse-time.ts';
 import type { BoundValue } from './bound-value.ts';
 import { combine, noRows, type RowFilter, type RowOperator } from './row-filter.ts';
-
-/** An operator that takes dates. */
-export type DateOperator = Extract<PolicyOperator, `${string}Date` | `${string}DateRange`>;
-
-/** Whether an operator takes dates. */
-export const isDateOperator = (operator: PolicyOperator): operator is DateOperator => /Date(Range)?$/.test(operator);
 
 /** How a time compares with the beginning of a day, of the day behind it, or with an instant. */
 interface Edge {

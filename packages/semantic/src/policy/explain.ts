@@ -5,7 +5,7 @@
 import type { DataModel, PolicyFilter } from '../model/data-model.ts';
 import { writeCondition } from './conditions.ts';
 import { policyPlace } from './entry-grants.ts';
-import { grantsOf, type Owner, type OwnerEntry } from './grants.ts';
+import { grantsOf, type OwnerEntry, type PolicyOwner } from './grants.ts';
 import { mismatchOf } from './match-entry.ts';
 import { memberReads } from './member-reads.ts';
 import { type RowAccess, rightsOf } from './rights.ts';
@@ -56,8 +56,7 @@ export function explainRights(
     const isView = relation?.type === 'view';
     if (!isView && cube === undefined) return [];
     const policy = (isView ? relation.policy : cube?.policy) ?? null;
-    const place = policyPlace(model, name);
-    const access = rights.access({ name, policy, dimensions: place.member }, members);
+    const access = rights.access({ name, policy }, members);
     const counting = new Map(grants({ name, policy }).map((entry) => [entry.index, entry]));
     return [
       {
@@ -87,7 +86,7 @@ const audienceOf = (groups: readonly string[]): string =>
   groups.includes('*') ? 'everyone' : `group ${groups.join(' or ')}`;
 
 function explainEntry(
-  owner: Owner,
+  owner: PolicyOwner,
   index: number,
   matched: OwnerEntry | undefined,
   taken: ReadonlySet<string>,
@@ -159,7 +158,7 @@ const writeRows = (filter: RowFilter | null): string => {
 };
 
 /** A row filter in words: `merchant_id equals 7 or channel set`. */
-export function writeFilter(filter: RowFilter): string {
+function writeFilter(filter: RowFilter): string {
   if (isAllRows(filter)) return 'true';
   if (isNoRows(filter)) return 'false';
   if (filter.kind === 'compare') {

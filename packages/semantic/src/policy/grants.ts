@@ -6,8 +6,8 @@ import { mismatchOf } from './match-entry.ts';
 import { allRows, type RowFilter } from './row-filter.ts';
 import type { Subject } from './subject.ts';
 
-/** What a policy stands on. */
-export interface Owner {
+/** A cube or view, with the policy that stands on it. */
+export interface PolicyOwner {
   readonly name: string;
   readonly policy: Policy | null;
 }
@@ -24,7 +24,7 @@ export interface OwnerEntry {
 }
 
 /** Gives the entries for a subject, in the order of the policy; each owner's are worked out once. */
-export function grantsOf(model: DataModel, subject: Subject): (owner: Owner) => readonly OwnerEntry[] {
+export function grantsOf(model: DataModel, subject: Subject): (owner: PolicyOwner) => readonly OwnerEntry[] {
   const known = new Map<string, readonly OwnerEntry[]>();
   return ({ name, policy }) => {
     const before = known.get(name);

@@ -2,9 +2,10 @@
  * What one user may see of a data model, and which rows: every policy with the user's groups, attributes and security context in it.
  * Made once per query; nothing is worked out that is not asked for. Everything fails closed: no entry, no value – no rows.
  */
-import type { CubeMember, DataModel, Policy, Relation } from '../model/data-model.ts';
+import type { DataModel, Relation } from '../model/data-model.ts';
 import type { BoundValue } from './bound-value.ts';
-import { grantsOf, type Owner, type OwnerEntry } from './grants.ts';
+import { policyPlace } from './entry-grants.ts';
+import { grantsOf, type OwnerEntry, type PolicyOwner } from './grants.ts';
 import { collectValues, filterShape } from './policy-shape.ts';
 import { combine, isAllRows, isNoRows, noRows, type RowFilter } from './row-filter.ts';
 import type { Subject } from './subject.ts';
@@ -19,14 +20,6 @@ export interface RowAccess {
    * those of the same cube that they read: the mask stands in their place there, too. Of measures always null.
    */
   readonly masks: ReadonlyMap<string, RowFilter | null>;
-}
-
-/** What a policy stands on: a cube or a view. */
-export interface PolicyOwner {
-  readonly name: string;
-  readonly policy: Policy | null;
-  /** The members that filters may name. */
-  dimensions(name: string): CubeMember | undefined;
 }
 
 /** The rights of one user. */
@@ -123,7 +116,7 @@ function masksOf(
     );
     if (isAllRows(rows)) return;
     // A figure of rows of both kinds cannot be shown for a part of them.
-    const isMeasure = memberOf(owner, model, name)?.kind === 'measure';
+    const isMeasure = policyPlace(model, owner.name).member(name)?.kind === 'measure';
     masks.set(name, isMeasure || isNoRows(rows) ? null : rows);
   };
   for (const name of taken) mask(name, (entry) => entry.grants.of(name) === 'masked');
@@ -131,8 +124,3 @@ function masksOf(
   for (const name of read) if (!taken.has(name)) mask(name, (entry) => entry.maskedMembers.has(name));
   return masks;
 }
-
-const memberOf = (owner: Owner, model: DataModel, name: string): CubeMember | undefined =>
-  model.relations.get(owner.name)?.type === 'view'
-    ? model.relations.get(owner.name)?.members.get(name)?.member
-    : model.cubes.get(owner.name)?.members.get(name);

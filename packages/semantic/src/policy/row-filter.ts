@@ -1,5 +1,5 @@
 /** Conditions on rows with one user's values in them, as policies make them. */
-import type { PolicyOperator } from '../model/policy-operators.ts';
+import type { DateOperator, PolicyOperator } from '../model/policy-operators.ts';
 import type { BoundValue } from './bound-value.ts';
 
 /**
@@ -12,7 +12,7 @@ export interface PlacedValue {
 }
 
 /** The operators that are left when dates have become comparisons. */
-export type RowOperator = Exclude<PolicyOperator, `${string}Date` | `${string}DateRange`>;
+export type RowOperator = Exclude<PolicyOperator, DateOperator>;
 
 /** A condition on rows. An empty `and` is true, an empty `or` is false; neither stands inside another filter. */
 export type RowFilter =

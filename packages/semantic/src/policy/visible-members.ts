@@ -4,7 +4,7 @@
  */
 import type { DataModel, Relation, RelationMember } from '../model/data-model.ts';
 import type { Grant } from './entry-grants.ts';
-import type { Owner, OwnerEntry } from './grants.ts';
+import type { OwnerEntry, PolicyOwner } from './grants.ts';
 
 /** `masked`: the user sees the mask in every row, as far as entries for this user tell. */
 export type MemberAccess = 'full' | 'masked';
@@ -20,7 +20,7 @@ export type VisibleMembers = ReadonlyMap<string, VisibleMember>;
 
 /** The policies that decide about a relation, and what they came to for the users so far. */
 interface Memory {
-  readonly owners: readonly Owner[];
+  readonly owners: readonly PolicyOwner[];
   readonly found: Map<string, VisibleMembers>;
 }
 
@@ -35,7 +35,7 @@ function memoryOf(model: DataModel, relation: Relation): Memory {
   const before = ofModel.get(relation);
   if (before !== undefined) return before;
   const cubes = new Set([...relation.members.values()].map(({ member }) => member.cube));
-  const owners: Owner[] = [...cubes].flatMap((name) => model.cubes.get(name) ?? []);
+  const owners: PolicyOwner[] = [...cubes].flatMap((name) => model.cubes.get(name) ?? []);
   const memory = { owners: relation.type === 'view' ? [relation, ...owners] : owners, found: new Map() };
   ofModel.set(relation, memory);
   return memory;
@@ -49,7 +49,7 @@ function memoryOf(model: DataModel, relation: Relation): Memory {
 export function visibleMembers(
   relation: Relation,
   model: DataModel,
-  grants: (owner: Owner) => readonly OwnerEntry[],
+  grants: (owner: PolicyOwner) => readonly OwnerEntry[],
   seesUnprotected: boolean,
 ): VisibleMembers {
   const { owners, found } = memoryOf(model, relation);
@@ -72,7 +72,7 @@ function accessTo(
   relation: Relation,
   model: DataModel,
   seesUnprotected: boolean,
-  grants: (owner: Owner) => readonly OwnerEntry[],
+  grants: (owner: PolicyOwner) => readonly OwnerEntry[],
 ): MemberAccess | null {
   if (!relation.isPublic || !member.isPublic) return null;
   const cube = model.cubes.get(member.member.cube);

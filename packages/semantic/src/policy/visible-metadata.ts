@@ -4,34 +4,35 @@
  */
 import type { DataModel, Folder, Hierarchy, Meta, Relation } from '../model/data-model.ts';
 import type { FolderMetadata, HierarchyMetadata, MemberMetadata, RelationMetadata } from './metadata.ts';
-import { rightsOf } from './rights.ts';
+import { type Rights, rightsOf } from './rights.ts';
 import type { Subject } from './subject.ts';
 import type { VisibleMember, VisibleMembers } from './visible-members.ts';
 
 /** The data model as one subject may see it: views first, then cubes, in the order of the model's files. */
 export function visibleMetadata(model: DataModel, subject: Subject): readonly RelationMetadata[] {
   const rights = rightsOf(model, subject);
-  return [...model.relations.values()].flatMap((relation): RelationMetadata[] => {
-    const visible = rights.visible(relation);
-    if (visible.size === 0 || relation.type === 'joined') return [];
-    const { name, type, title, description, synonyms } = relation;
-    const memberNames = namesByMember(relation, visible);
-    const hierarchies = relation.hierarchies.flatMap((it) => visibleLevels(it, relation, visible));
-    const folders = relation.folders.flatMap((it) => visibleFolder(it, relation, visible));
-    return [
-      {
-        name,
-        type,
-        title,
-        description,
-        synonyms,
-        members: [...visible.values()].map((member) => describeMember(relation, member, memberNames)),
-        ...(hasEntries(relation.meta) ? { meta: relation.meta } : {}),
-        ...(hierarchies.length > 0 ? { hierarchies } : {}),
-        ...(folders.length > 0 ? { folders } : {}),
-      },
-    ];
-  });
+  return [...model.relations.values()].flatMap((relation) => visibleRelation(relation, rights) ?? []);
+}
+
+/** One view or cube as it may be seen; null when nothing of it may. */
+export function visibleRelation(relation: Relation, rights: Pick<Rights, 'visible'>): RelationMetadata | null {
+  const visible = rights.visible(relation);
+  if (visible.size === 0 || relation.type === 'joined') return null;
+  const { name, type, title, description, synonyms } = relation;
+  const memberNames = namesByMember(relation, visible);
+  const hierarchies = relation.hierarchies.flatMap((it) => visibleLevels(it, relation, visible));
+  const folders = relation.folders.flatMap((it) => visibleFolder(it, relation, visible));
+  return {
+    name,
+    type,
+    title,
+    description,
+    synonyms,
+    members: [...visible.values()].map((member) => describeMember(relation, member, memberNames)),
+    ...(hasEntries(relation.meta) ? { meta: relation.meta } : {}),
+    ...(hierarchies.length > 0 ? { hierarchies } : {}),
+    ...(folders.length > 0 ? { folders } : {}),
+  };
 }
 
 function describeMember(

@@ -3,6 +3,7 @@
  * weeks from Monday. A range's end is meant with all that it is written with (`2024-01-31`: the whole day), and comes out half-open.
  */
 import type { Interval } from '../model/data-model.ts';
+import { lengthOf } from '../model/interval.ts';
 import { parseTime } from '../parse-time.ts';
 import { shiftTime, truncateTime } from './calendar.ts';
 import { type Granularity, granularities } from './semantic-query.ts';
@@ -26,29 +27,8 @@ const lastTime = '9999-12-31 23:59:59.999999';
 /** How far a phrase may reach, in its own units. */
 const unitsMax = 100_000;
 
-const written = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?<second>:\d{2}(?:\.(?<fraction>\d{1,6}))?)?)?(?<zone>Z|[+-]00(?::?00)?)?$/;
-
-const interval = (unit: Granularity, count: number): Interval => {
-  const none = { months: 0, days: 0, seconds: 0 };
-  switch (unit) {
-    case 'second':
-      return { ...none, seconds: count };
-    case 'minute':
-      return { ...none, seconds: 60 * count };
-    case 'hour':
-      return { ...none, seconds: 3600 * count };
-    case 'day':
-      return { ...none, days: count };
-    case 'week':
-      return { ...none, days: 7 * count };
-    case 'month':
-      return { ...none, months: count };
-    case 'quarter':
-      return { ...none, months: 3 * count };
-    case 'year':
-      return { ...none, months: 12 * count };
-  }
-};
+const written =
+  /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?<second>:\d{2}(?:\.(?<fraction>\d{1,6}))?)?)?(?<zone>Z|[+-]00(?::?00)?)?$/;
 
 /** The times that are meant by one text, `2024-01-31` or `2024-01-31T13:45`; null when it is no time of the calendar. */
 export function readMoment(text: string): DateRange | null {
@@ -57,16 +37,16 @@ export function readMoment(text: string): DateRange | null {
   if (match === null || from === null) return null;
   const { second, fraction, zone } = match.groups ?? {};
   const suffix = zone === undefined ? '' : 'Z';
-  const until = text.length < 16 ? shiftTime(from, interval('day', 1)) : behindClock(from, second, fraction);
+  const until = text.length < 16 ? shiftTime(from, lengthOf(1, 'day')) : behindClock(from, second, fraction);
   return { from: from + suffix, until: (until ?? lastTime) + suffix };
 }
 
 function behindClock(from: string, second: string | undefined, fraction: string | undefined): string | null {
-  if (second === undefined) return shiftTime(from, interval('minute', 1));
-  if (fraction === undefined) return shiftTime(from, interval('second', 1));
+  if (second === undefined) return shiftTime(from, lengthOf(1, 'minute'));
+  if (fraction === undefined) return shiftTime(from, lengthOf(1, 'second'));
   const micros = Number(from.slice(20)) + 10 ** (6 - fraction.length);
   if (micros < 1_000_000) return `${from.slice(0, 20)}${String(micros).padStart(6, '0')}`;
-  return shiftTime(`${from.slice(0, 20)}000000`, interval('second', 1));
+  return shiftTime(`${from.slice(0, 20)}000000`, lengthOf(1, 'second'));
 }
 
 /** What a range that is no phrase must be, for messages. */
@@ -91,17 +71,15 @@ const localOf = (bound: string, { timezone }: RangeClock): string =>
 
 const toLocal = (time: string, timezone: string): string => (timezone === 'UTC' ? time : utcToLocal(time, timezone));
 
-/** The range as Cube's clients expect it back: first and last millisecond, `2024-01-01T00:00:00.000`. */
+/** The range as clients of Cube's API expect it back: its first and its last millisecond, local, `2024-01-01T00:00:00.000`. */
 export function inclusiveRange(range: DateRange, clock: RangeClock): readonly [string, string] {
-  const until = localOf(range.until, clock);
-  const isLast = until === lastTime;
-  const before = isLast || !until.endsWith('.000000') ? until : shiftTime(until, interval('second', -1));
-  const end = isLast
-    ? until
-    : until.endsWith('.000000')
-      ? `${(before ?? until).slice(0, 20)}999999`
-      : `${until.slice(0, 20)}${String(Number(until.slice(20)) - 1).padStart(6, '0')}`;
-  return [asIso(localOf(range.from, clock)), asIso(end)];
+  return [asIso(localOf(range.from, clock)), asIso(microBefore(localOf(range.until, clock)))];
+}
+
+function microBefore(time: string): string {
+  const micros = Number(time.slice(20));
+  if (micros > 0) return `${time.slice(0, 20)}${String(micros - 1).padStart(6, '0')}`;
+  return `${(shiftTime(time, lengthOf(-1, 'second')) ?? time).slice(0, 20)}999999`;
 }
 
 const asIso = (time: string): string => `${time.slice(0, 10)}T${time.slice(11, 23)}`;
@@ -115,8 +93,8 @@ function readPhrase(phrase: string, clock: RangeClock): DateRange | null {
   const now = toLocal(`${clock.now.toISOString().slice(0, 23).replace('T', ' ')}000`, timezone);
   const units = (unit: Granularity, first: number, behind: number): DateRange | null => {
     const start = truncateTime(unit, now);
-    const from = moved(start, interval(unit, first), timezone);
-    const until = moved(start, interval(unit, behind), timezone);
+    const from = moved(start, lengthOf(first, unit), timezone);
+    const until = moved(start, lengthOf(behind, unit), timezone);
     return from === null || until === null ? null : { from, until };
   };
   if (phrase === 'now') return units('second', 0, 1);
@@ -140,7 +118,7 @@ function readPhrase(phrase: string, clock: RangeClock): DateRange | null {
   const end = readPoint(last, now, timezone);
   if (begin === null || end === null) return null;
   const from = truncateTime(grain, begin);
-  const until = moved(truncateTime(grain, end), interval(grain, 1), timezone);
+  const until = moved(truncateTime(grain, end), lengthOf(1, grain), timezone);
   return from === null || until === null || from >= until ? null : { from, until };
 }
 
@@ -148,11 +126,11 @@ function readPhrase(phrase: string, clock: RangeClock): DateRange | null {
 function readPoint(text: string, now: string, timezone: string): string | null {
   if (text === 'now') return now;
   const days = { yesterday: -1, today: 0, tomorrow: 1 }[text];
-  if (days !== undefined) return shiftTime(now, interval('day', days));
+  if (days !== undefined) return shiftTime(now, lengthOf(days, 'day'));
   const [, count, name, direction] = apart.exec(text) ?? [];
   const unit = granularities.find((it) => it === name);
   if (unit !== undefined && Number(count) <= unitsMax) {
-    return moved(now, interval(unit, (direction === 'ago' ? -1 : 1) * Number(count)), timezone);
+    return moved(now, lengthOf((direction === 'ago' ? -1 : 1) * Number(count), unit), timezone);
   }
   const moment = readMoment(text.toUpperCase());
   return moment === null || moment.from.endsWith('Z') ? null : moment.from;

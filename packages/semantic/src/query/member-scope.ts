@@ -2,8 +2,8 @@
 import { asWritten, closestNames } from '../closest-names.ts';
 import type { DataModel, Relation, RelationMember } from '../model/data-model.ts';
 import type { Rights } from '../policy/rights.ts';
-import { stemsOf } from '../search/words.ts';
 import { SemanticError } from '../semantic-error.ts';
+import { stemsOf } from '../words.ts';
 import type { NamedAggregate, Scope } from './resolve-expression.ts';
 import type { ResolvedExpression } from './resolved-expression.ts';
 import type { Location, NamedExpression, TableName } from './semantic-query.ts';

@@ -1,11 +1,11 @@
 /** The clauses of a SELECT: positions and aliases, what is grouped, what may stand where. The rules are PostgreSQL's. */
 import { asWritten } from '../closest-names.ts';
 import { SemanticError } from '../semantic-error.ts';
-import { columnsMax } from '../sql/sql-size.ts';
 import { requireBoolean } from './check-expression.ts';
 import { resolveExpression, type Scope } from './resolve-expression.ts';
 import {
   contains,
+  isWrittenOut,
   numberExpressions,
   partsOf,
   type ResolvedExpression,
@@ -13,6 +13,7 @@ import {
   replaceParts,
 } from './resolved-expression.ts';
 import type { NamedExpression, SelectClauses } from './semantic-query.ts';
+import { columnsMax } from './statement.ts';
 import { dependsOnTies } from './window.ts';
 
 /** Clauses of which every name is known. */
@@ -135,8 +136,8 @@ function forbidWindow(expression: ResolvedExpression, clause: string): void {
   );
 }
 
-const isConstant = ({ kind }: ResolvedExpression): boolean =>
-  kind === 'literal' || kind === 'number' || kind === 'time' || kind === 'subquery';
+const isConstant = (expression: ResolvedExpression): boolean =>
+  isWrittenOut(expression) || expression.kind === 'subquery';
 
 /**
  * The order by which a LIMIT cuts: the written one, then every selected column, so that rows that it leaves equal are cut the same

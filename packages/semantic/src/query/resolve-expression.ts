@@ -118,7 +118,7 @@ function requireOneColumn(statement: ResolvedStatement, location: Location) {
 }
 
 /** Whether a statement gives one row at most, whatever the data. */
-export function givesOneRow(statement: ResolvedStatement): boolean {
+function givesOneRow(statement: ResolvedStatement): boolean {
   if (statement.kind === 'set') return statement.limit !== null && statement.limit <= 1;
   const { limit, groupBy } = statement.kind === 'block' ? statement.query : statement.select;
   if (limit !== null && limit <= 1) return true;

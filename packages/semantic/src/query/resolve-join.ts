@@ -1,6 +1,6 @@
 /** Joins of plain SELECTs: which conditions every warehouse joins by alike. */
 import { SemanticError } from '../semantic-error.ts';
-import { partsOf, type ResolvedExpression } from './resolved-expression.ts';
+import { conjunctsOf, partsOf, type ResolvedExpression } from './resolved-expression.ts';
 import type { PlainFrom } from './resolved-statement.ts';
 import type { JoinType } from './statement.ts';
 
@@ -11,7 +11,7 @@ interface Sides {
 }
 
 /** @param middle the number of the first source on the right */
-export function sidesOf(expression: ResolvedExpression, middle: number): Sides {
+function sidesOf(expression: ResolvedExpression, middle: number): Sides {
   let [left, right] = [false, false];
   const visit = (it: ResolvedExpression): void => {
     if (it.kind === 'column') {
@@ -23,10 +23,6 @@ export function sidesOf(expression: ResolvedExpression, middle: number): Sides {
   visit(expression);
   return { left, right };
 }
-
-/** The conditions that have to hold all. */
-export const conjuncts = (expression: ResolvedExpression): readonly ResolvedExpression[] =>
-  expression.kind === 'and' ? expression.operands.flatMap(conjuncts) : [expression];
 
 /** Whether it says that something on one side equals something on the other. */
 export function isEquality(expression: ResolvedExpression, middle: number): boolean {
@@ -51,7 +47,7 @@ export function joinOn(
   middle: number,
 ): PlainFrom {
   if (type !== 'inner') {
-    const conditions = conjuncts(on);
+    const conditions = conjunctsOf(on);
     const isAllowed = (it: ResolvedExpression): boolean => {
       if (isEquality(it, middle)) return true;
       const sides = sidesOf(it, middle);

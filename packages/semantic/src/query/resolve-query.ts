@@ -3,9 +3,9 @@
  * A member that the subject may not see is told exactly as one that does not exist.
  */
 import type { DataModel, Relation, RelationMember } from '../model/data-model.ts';
-import { joinCubes } from '../plan/join-cubes.ts';
 import type { Rights } from '../policy/rights.ts';
 import { SemanticError } from '../semantic-error.ts';
+import { joinCubes } from './join-cubes.ts';
 import { asFound, type Found, findRelation, memberScope } from './member-scope.ts';
 import { type ResolvedClauses, resolveClauses } from './resolve-clauses.ts';
 import type { Scope } from './resolve-expression.ts';

@@ -11,9 +11,7 @@ import type { Frame, WindowFunction } from './window.ts';
 export type ValueType = MemberType | 'local-time' | 'null';
 
 /** An aggregate over the rows of a plain SELECT. */
-export const plainAggregates = ['count', 'count_distinct', 'sum', 'avg', 'min', 'max'] as const;
-/** The name of one. */
-export type PlainAggregate = (typeof plainAggregates)[number];
+export type PlainAggregate = 'count' | 'count_distinct' | 'sum' | 'avg' | 'min' | 'max';
 
 /** What a sorted thing is sorted by. */
 export interface ResolvedSort {
@@ -201,6 +199,16 @@ export function replaceParts(
   return map(expression);
 }
 
+/** The conditions that all have to hold for this one to; of null none. */
+export function conjunctsOf(condition: ResolvedExpression | null): readonly ResolvedExpression[] {
+  if (condition === null) return [];
+  return condition.kind === 'and' ? condition.operands.flatMap(conjunctsOf) : [condition];
+}
+
+/** Whether it is a value that the query says itself. */
+export const isWrittenOut = ({ kind }: ResolvedExpression): boolean =>
+  kind === 'literal' || kind === 'number' || kind === 'time';
+
 /** Whether a leaf of that kind stands anywhere in the expression, subqueries left out. */
 export const contains = (expression: ResolvedExpression, kind: ResolvedLeaf['kind']): boolean =>
   expression.kind === kind || partsOf(expression).some((part) => contains(part, kind));
@@ -234,7 +242,7 @@ export function numberExpressions(): ExpressionNumbers {
 }
 
 /** What an expression says besides its parts. */
-export function ownWords(expression: ResolvedExpression): readonly (string | number | boolean | null)[] {
+function ownWords(expression: ResolvedExpression): readonly (string | number | boolean | null)[] {
   switch (expression.kind) {
     case 'dimension':
     case 'measure':

@@ -7,7 +7,7 @@ import type { Interval } from '../model/data-model.ts';
 import type { Statement } from './statement.ts';
 import type { Frame, WindowFunction } from './window.ts';
 
-/** Where something stands in the SQL text: a character offset. Only for messages. */
+/** Where something stands in the SQL text, as the grammar counts: UTF-8 bytes from 0; 0 also where it is not known. Only for messages. */
 export type Location = number;
 
 /** Compares two values of one type. */
@@ -76,10 +76,11 @@ export const dateParts = [
 ] as const;
 /** A part of a time. */
 export type DatePart = (typeof dateParts)[number];
-/** What a value can be cast to. A text that is no such value becomes null: a cast cannot fail. */
-export const castTypes = ['text', 'bigint', 'double', 'decimal', 'boolean', 'date', 'timestamp'] as const;
-/** The target of a cast; `decimal` has the places behind the point of the cast that names it. */
-export type CastType = (typeof castTypes)[number];
+/**
+ * What a value can be cast to; `decimal` has the places behind the point of the cast that names it. A text that is no such value becomes
+ * null: a cast cannot fail.
+ */
+export type CastType = 'text' | 'bigint' | 'double' | 'decimal' | 'boolean' | 'date' | 'timestamp';
 /** A unit of `date_trunc`. */
 export type Granularity = (typeof granularities)[number];
 

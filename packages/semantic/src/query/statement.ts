@@ -1,6 +1,9 @@
 /** A whole text of semantic SQL as parsed: SELECTs within each other and beside each other, names still as written. */
 import type { Location, NamedExpression, SelectClauses, SortItem, TableName } from './semantic-query.ts';
 
+/** Columns of SELECT, of GROUP BY and of ORDER BY, each: a `*` stands for many, and a flat list of names costs no tokens. */
+export const columnsMax = 500;
+
 /** A query with what stands before it in WITH. */
 export interface Statement {
   readonly with: readonly CommonTable[];

@@ -10,12 +10,9 @@ import { shiftTime, truncateTime } from './calendar.ts';
 import type { ResolvedExpression, ResolvedLeaf } from './resolved-expression.ts';
 import { type Composite, granularities } from './semantic-query.ts';
 import { typeOf } from './value-type.ts';
-import { localToUtc, utcToLocal } from './zoned-time.ts';
+import { localToUtc, utc, utcToLocal } from './zoned-time.ts';
 
 type TimeLiteral = ResolvedLeaf & { kind: 'time' };
-
-/** The zone in which instants and wall clocks are the same. */
-export const utc = 'UTC';
 
 const isTime = (expression: ResolvedExpression): boolean => {
   const type = typeOf(expression);

@@ -1,7 +1,7 @@
 /** The types of resolved expressions. */
 import type { MemberType } from '../model/data-model.ts';
 import type { ResolvedExpression, ValueType } from './resolved-expression.ts';
-import type { ScalarFunction } from './semantic-query.ts';
+import type { CastType, ScalarFunction } from './semantic-query.ts';
 
 /** The types of what a function takes and gives. `any`: all of one type, which it gives. */
 export interface Signature {
@@ -130,7 +130,7 @@ export function memberTypeOf(expression: ResolvedExpression): MemberType {
 export const memberType = (type: ValueType): MemberType =>
   type === 'local-time' ? 'time' : type === 'null' ? 'string' : type;
 
-function castType(type: 'text' | 'bigint' | 'double' | 'decimal' | 'boolean' | 'date' | 'timestamp'): ValueType {
+function castType(type: CastType): ValueType {
   switch (type) {
     case 'text':
       return 'string';

@@ -2,6 +2,7 @@
  * Wall clocks and UTC. Times are texts as `parse-time.ts` gives them: `YYYY-MM-DD HH:MM:SS.ffffff`. Pure, by `Intl` alone: no engine
  * is asked what a wall clock means, so that the same question reads the same rows on each of them.
  */
+import { SemanticError } from '../semantic-error.ts';
 
 /** A name of the zone database. Offsets (`+02:00`) are no zones: engines read their signs in different ways. */
 const namePattern = /^[A-Za-z][A-Za-z0-9_+\-/]{0,63}$/;
@@ -13,12 +14,31 @@ const dayMs = 86_400_000;
 const maxKnown = 1_000;
 const known = new Map<string, { readonly name: string; readonly format: Intl.DateTimeFormat } | null>();
 
+/** The zone in which instants and wall clocks are the same. */
+export const utc = 'UTC';
+
+/**
+ * The zone that a query is asked in: `UTC` for all names of that, and where none is given.
+ * @throws SemanticError QUERY_NOT_PLANNABLE for a name of no zone
+ */
+export function zoneNamed(name: string | undefined): string {
+  if (name === undefined) return utc;
+  const known = timeZoneNamed(name);
+  if (known !== null) return /^(Etc\/)?(UTC|UCT|Zulu|Universal)$/.test(known) ? utc : known;
+  throw new SemanticError(
+    'QUERY_NOT_PLANNABLE',
+    `No time zone "${name.slice(0, 64)}".`,
+    'Write a name such as Europe/Berlin.',
+  );
+}
+
 /** The name of a zone as engines know it (`europe/berlin` → `Europe/Berlin`), or null when there is none. */
 export const timeZoneNamed = (name: string): string | null => zone(name)?.name ?? null;
 
 /**
  * The wall clock in a zone → UTC. A wall clock that does not exist (clocks were put forward over it) is the first instant behind
  * the gap, one that exists twice is the earlier: `>=` and `<` then cut a day at its first instant, and no row falls between two days.
+ * Dialect.utcTime, which reads values, differs in one thing: in a gap it keeps two times apart, which bounds need not.
  * @param timezone a name that {@link timeZoneNamed} knows
  */
 export function localToUtc(local: string, timezone: string): string {

@@ -1,6 +1,6 @@
 /** Which words of a search name a member, which name several, and which none: what keeps an agent from guessing. Pure. */
 import type { RelationMetadata } from '../policy/metadata.ts';
-import { stem, wordsOf } from './words.ts';
+import { stem, wordsOf } from '../words.ts';
 
 /** Words in the longest name that is looked for, and words of a search that are looked at. */
 const phraseWordsMax = 5;

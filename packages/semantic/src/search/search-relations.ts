@@ -1,7 +1,7 @@
 /** Full-text search over metadata. What is searched is what the subject may see, so nothing hidden shapes the result. */
 import MiniSearch from 'minisearch';
 import type { RelationMetadata } from '../policy/metadata.ts';
-import { stem, wordsOf } from './words.ts';
+import { stem, wordsOf } from '../words.ts';
 
 /** Relations in a search result. */
 const relationsMax = 5;

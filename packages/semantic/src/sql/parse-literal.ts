@@ -1,6 +1,7 @@
 /** Literals: numbers, texts, intervals, and the types that a value may be cast to. */
 import type { A_Const, Node, TypeName } from 'libpg-query';
 import type { Interval } from '../model/data-model.ts';
+import { isBuiltInUnit, lengthOf } from '../model/interval.ts';
 import type { CastType, NamedExpression } from '../query/semantic-query.ts';
 import { identifier, only, refuse } from './refusal.ts';
 
@@ -85,17 +86,6 @@ export function readType(typeName: TypeName | undefined, location: number): Targ
   return { kind: 'cast', type, places };
 }
 
-const units: Readonly<Record<string, (amount: number) => Interval>> = {
-  second: (seconds) => ({ months: 0, days: 0, seconds }),
-  minute: (count) => ({ months: 0, days: 0, seconds: count * 60 }),
-  hour: (count) => ({ months: 0, days: 0, seconds: count * 3600 }),
-  day: (days) => ({ months: 0, days, seconds: 0 }),
-  week: (count) => ({ months: 0, days: count * 7, seconds: 0 }),
-  month: (months) => ({ months, days: 0, seconds: 0 }),
-  mon: (months) => ({ months, days: 0, seconds: 0 }),
-  quarter: (count) => ({ months: count * 3, days: 0, seconds: 0 }),
-  year: (count) => ({ months: count * 12, days: 0, seconds: 0 }),
-};
 /** The bits by which PostgreSQL's grammar names the unit behind an interval's text. */
 const unitBits: Readonly<Record<number, string>> = {
   2: 'month',
@@ -115,12 +105,11 @@ export function readInterval(text: string, unit: number | null, location: number
   let [months, days, seconds] = [0, 0, 0];
   for (let at = 0; at < words.length; at += 2) {
     const amount = words[at] ?? '';
-    const word = (words[at + 1] ?? '').replace(/s$/, '');
-    const make = Object.hasOwn(units, word) ? units[word] : undefined;
-    if (!/^[+-]?\d{1,9}$/.test(amount) || make === undefined) {
+    const word = (words[at + 1] ?? '').replace(/s$/, '').replace(/^mon$/, 'month');
+    if (!/^[+-]?\d{1,9}$/.test(amount) || !isBuiltInUnit(word)) {
       return refuse(`the interval '${text.slice(0, 40)}'`, location, "Write INTERVAL '1 month', or '2 days 3 hours'.");
     }
-    const part = make(Number(amount));
+    const part = lengthOf(Number(amount), word);
     months += part.months;
     days += part.days;
     seconds += part.seconds;

@@ -1,12 +1,20 @@
 /** PostgreSQL's SELECT nodes → statements of ours: WITH, set operations, FROM, and the clauses, by an allow-list of fields. */
 import type { Alias, JoinExpr, Node, RangeVar, SelectStmt, WindowDef } from 'libpg-query';
 import type { NamedExpression, SelectItem, SortItem } from '../query/semantic-query.ts';
-import type { CommonTable, FromItem, SelectBody, SetBody, SetOperator, Statement } from '../query/statement.ts';
+import {
+  type CommonTable,
+  columnsMax,
+  type FromItem,
+  type SelectBody,
+  type SetBody,
+  type SetOperator,
+  type Statement,
+} from '../query/statement.ts';
 import { SemanticError } from '../semantic-error.ts';
 import { readSort } from './parse-call.ts';
 import { parseExpression, type Reader } from './parse-expression.ts';
 import { asNode, identifier, only, refuse } from './refusal.ts';
-import { columnsMax, selectsMax, tablesMax } from './sql-size.ts';
+import { selectsMax, tablesMax } from './sql-size.ts';
 
 /** Reads a statement; it counts the SELECTs in it. @throws SemanticError SQL_NOT_SUPPORTED or SQL_TOO_LARGE */
 export function parseStatement(select: SelectStmt): Statement {

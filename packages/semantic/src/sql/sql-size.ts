@@ -11,7 +11,7 @@ export interface SqlLimits {
 }
 
 /** The largest limits: what holds where nothing smaller is asked for. */
-export const largestSql: SqlLimits = { sqlBytesMax: 65_536, sqlDepthMax: 64 };
+const largestSql: SqlLimits = { sqlBytesMax: 65_536, sqlDepthMax: 64 };
 
 /**
  * Tokens of one text, not counting plain lists such as `IN (1, 2, 3)`. A tree is at most as deep as its text has tokens; one
@@ -26,8 +26,6 @@ const listedTokensMax = 16_000;
  * itself, several calls to a level: a chain of 900 operators has been seen to overflow the stack.
  */
 const treeDepthMax = 700;
-/** Columns of SELECT, of GROUP BY and of ORDER BY, each: a flat list of names costs no tokens. */
-export const columnsMax = 500;
 /** SELECTs of one text. */
 export const selectsMax = 64;
 /** Tables beside each other in one FROM. */

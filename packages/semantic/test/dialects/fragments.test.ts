@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Dialect } from '../../src/dialects/dialect.ts';
 import type { Aggregation, Interval, MemberType } from '../../src/model/data-model.ts';
 import type { WindowFunction } from '../../src/query/window.ts';
+import { localToUtc, utcToLocal } from '../../src/query/zoned-time.ts';
 import { SemanticError } from '../../src/semantic-error.ts';
 import { createTable, engineNames, useEngine, type Value } from '../engines.ts';
 
@@ -122,9 +123,9 @@ const zones: readonly [string, string, string, string][] = [
   ['2024-03-31 00:59:59', 'Europe/Paris', '2024-03-31 01:59:59', '2024-03-31 00:59:59'],
   ['2024-03-31 01:00:00', 'Europe/Paris', '2024-03-31 03:00:00', '2024-03-31 01:00:00'],
   ['2024-10-26 23:30:00', 'Europe/Paris', '2024-10-27 01:30:00', '2024-10-26 23:30:00'],
-  // Half past two is there twice, and is then the later one.
-  ['2024-10-27 00:30:00', 'Europe/Paris', '2024-10-27 02:30:00', '2024-10-27 01:30:00'],
-  ['2024-10-27 01:30:00', 'Europe/Paris', '2024-10-27 02:30:00', '2024-10-27 01:30:00'],
+  // Half past two is there twice, and is then the earlier one.
+  ['2024-10-27 00:30:00', 'Europe/Paris', '2024-10-27 02:30:00', '2024-10-27 00:30:00'],
+  ['2024-10-27 01:30:00', 'Europe/Paris', '2024-10-27 02:30:00', '2024-10-27 00:30:00'],
   ['2024-03-31 00:59:59', 'America/St_Johns', '2024-03-30 22:29:59', '2024-03-31 00:59:59'],
   ['1965-06-01 00:00:00', 'Asia/Kathmandu', '1965-06-01 05:30:00', '1965-06-01 00:00:00'],
   ['2150-06-01 00:00:00', 'Asia/Kathmandu', '2150-06-01 05:45:00', '2150-06-01 00:00:00'],
@@ -246,6 +247,27 @@ describe.each(engineNames)('%s', (name) => {
     const shown = dialect().localTime(dialect().placeholder(1, 'time'), zone);
     const sql = `SELECT ${shown} AS l, ${dialect().utcTime(shown, zone)} AS u`;
     expect(await engine().run(sql, [utc])).toEqual([[local, again]]);
+  });
+
+  test.each([
+    ['Europe/Paris', '2024-03-31'],
+    ['Europe/Paris', '2024-10-27'],
+    ['America/Havana', '2024-11-03'],
+    ['America/Sao_Paulo', '2018-11-04'],
+    ['Australia/Lord_Howe', '2024-04-07'],
+    ['Australia/Lord_Howe', '2024-10-06'],
+  ])('in %s around %s a wall clock is read as a literal is', async (zone, day) => {
+    const begin = Date.parse(`${day}T00:00:00Z`) - 36 * 3_600_000;
+    const clocks = Array.from({ length: 48 * 4 }, (_, quarter) => {
+      const text = new Date(begin + quarter * 1_800_000).toISOString();
+      return `${text.slice(0, 10)} ${text.slice(11, 19)}`;
+    });
+    // One that is left out is the one case in which a moved time is not what a bound is: see Dialect.utcTime.
+    const known = clocks.filter((it) => utcToLocal(localToUtc(`${it}.000000`, zone), zone).startsWith(it));
+    expect(clocks.length - known.length).toBeLessThan(3);
+    const times = known.map((_, at) => `SELECT ${at} AS n, ${dialect().placeholder(at + 1, 'time')} AS t`);
+    const sql = `SELECT ${dialect().utcTime('c.t', zone)} AS u FROM (${times.join(' UNION ALL ')}) AS c ORDER BY c.n`;
+    expect(await column(sql, known)).toEqual(known.map((it) => localToUtc(`${it}.000000`, zone).slice(0, 19)));
   });
 
   test('a wall clock time that does not exist', async () => {

@@ -1,11 +1,15 @@
-/** `node packages/semantic/test/fuzz/run.ts [--runs 10000] [--seed 1]`: the loader of data models under mutated files. */
+/** `npm run fuzz:semantic -- [--runs 10000] [--seed 1]`: data model files and semantic SQL, mutated: nothing crashes, nothing hangs. */
 import { parseArgs } from 'node:util';
+import { fuzzSql } from './sql.ts';
 import { fuzzYaml } from './yaml.ts';
 
 const { values } = parseArgs({
   options: { runs: { type: 'string', default: '10000' }, seed: { type: 'string', default: '1' } },
 });
-const result = fuzzYaml({ runs: Number(values.runs), seed: Number(values.seed) });
-process.stdout.write(
-  `yaml: ${result.runs} inputs, seed ${values.seed}: ${JSON.stringify(result.outcomes)}; the slowest took ${result.slowestMs.toFixed(1)} ms\n`,
-);
+const options = { runs: Number(values.runs), seed: Number(values.seed) };
+for (const [name, fuzz] of Object.entries({ yaml: fuzzYaml, sql: fuzzSql })) {
+  const { runs, outcomes, slowestMs } = fuzz(options);
+  process.stdout.write(
+    `${name}: ${runs} inputs, seed ${values.seed}: ${JSON.stringify(outcomes)}; the slowest took ${slowestMs.toFixed(1)} ms\n`,
+  );
+}

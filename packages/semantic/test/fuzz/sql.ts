@@ -1,8 +1,6 @@
 /**
- * `node packages/semantic/test/fuzz/sql.ts [--runs 10000] [--seed 1]`: mutated semantic SQL; each is compiled or refused with a code, in
- * bounded time, and nothing else is ever thrown.
+ * Mutated semantic SQL; each is compiled or refused with a code, in bounded time, and nothing else is ever thrown.
  */
-import { parseArgs } from 'node:util';
 import { compileSql } from '../../src/compile-sql.ts';
 import { clickhouse } from '../../src/dialects/clickhouse.ts';
 import { duckdb } from '../../src/dialects/duckdb.ts';
@@ -137,13 +135,3 @@ function exchange(tokens: string[], random: Random): void {
 const alikeTo = (word: string) => alikeWords.find((list) => list.includes(word));
 
 const split = (sql: string): string[] => sql.match(/'[^']*'|[\w.]+|<>|>=|\|\||::|\S/g) ?? [];
-
-if (import.meta.main) {
-  const { values } = parseArgs({
-    options: { runs: { type: 'string', default: '10000' }, seed: { type: 'string', default: '1' } },
-  });
-  const result = fuzzSql({ runs: Number(values.runs), seed: Number(values.seed) });
-  process.stdout.write(
-    `sql: ${result.runs} inputs, seed ${values.seed}: ${JSON.stringify(result.outcomes)}; the slowest took ${result.slowestMs.toFixed(1)} ms\n${result.slowest.slice(0, 2000)}\n`,
-  );
-}

@@ -3,7 +3,7 @@ import type { Dialect } from '../../src/dialects/dialect.ts';
 import type { DataModel, RelationMember } from '../../src/model/data-model.ts';
 import { createBinder } from '../../src/plan/binder.ts';
 import { type CompiledBlock, compileBlock } from '../../src/plan/compile-query.ts';
-import { joinCubes } from '../../src/plan/join-cubes.ts';
+import { joinCubes } from '../../src/query/join-cubes.ts';
 import { rightsOf } from '../../src/policy/rights.ts';
 import type { Subject } from '../../src/policy/subject.ts';
 import type { ResolvedQuery } from '../../src/query/resolve-query.ts';

@@ -1,7 +1,8 @@
 /** Parameters: what is one, and what must never be. */
 import { expect, test } from 'vitest';
 import { duckdb } from '../../src/dialects/duckdb.ts';
-import { createBinder, likePattern } from '../../src/plan/binder.ts';
+import { createBinder } from '../../src/plan/binder.ts';
+import { likePattern } from '../../src/query/like-pattern.ts';
 
 test('equal values of a query are one parameter; a value of a policy is one by its place, never by what it is', () => {
   const binder = createBinder(duckdb);

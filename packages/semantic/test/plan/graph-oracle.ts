@@ -123,9 +123,23 @@ function rootOf(measure: string | null, world: World): string {
   throw new Refusal('no way');
 }
 
-/** Where a node is found from a root. */
-function locate(root: string, node: string, { graph, question }: World): string {
+/** Where a node is found from a root: of two ways to one cube, the one whose last steps are the same there. */
+function locate(root: string, node: string, world: World): string {
   if (first(node) === root) return node;
+  const found = locateCube(root, node, world);
+  if (found === 'no way' || found === 'several ways' || world.question.cubes !== null) return found;
+  const alike = (path: string) => {
+    const [steps = [], others = []] = [path, found].map((it) => it.split('.').reverse());
+    const until = steps.findIndex((step, at) => step !== others[at]);
+    // A step from one root is like a step from another.
+    return (until === -1 ? steps.length : until) + (steps.length === 2 && others.length === 2 ? 0.5 : 0);
+  };
+  const twins = world.graph.nodes.filter((it) => first(it) === first(node) && last(it) === last(node) && it !== node);
+  return twins.some((twin) => alike(twin) >= alike(node)) ? 'several ways' : found;
+}
+
+/** Where a node's cube is found from a root. */
+function locateCube(root: string, node: string, { graph, question }: World): string {
   const declared = question.cubes === null ? graph.nodes.filter((it) => first(it) === root) : [root];
   const own = declared.filter((it) => last(it) === last(node));
   if (own.length > 0) return own.length === 1 ? (own[0] ?? '') : 'several ways';

@@ -12,7 +12,7 @@ import { ask, createShop } from './shop-engines.ts';
 
 const model = load(shopYaml);
 const seed = Number(process.env['FUZZ_SEED'] ?? 1);
-const runs = Number(process.env['FUZZ_RUNS'] ?? 150);
+const runs = Number(process.env['FUZZ_RUNS'] ?? 60);
 const blocks = {
   a: 'SELECT channel, category, MEASURE(orders_count) AS n FROM sales GROUP BY 1, 2',
   b: 'SELECT channel, customer_city AS city, MEASURE(sold) AS s FROM sales GROUP BY 1, 2',

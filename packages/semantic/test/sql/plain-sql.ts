@@ -36,7 +36,11 @@ type Type = 'text' | 'number' | 'boolean';
 function select(random: Random, types: readonly Type[]): string {
   const { from, columns } = tables(random);
   const outputs = types.map((type) =>
-    type === 'text' ? text(random, columns, 2) : type === 'number' ? number(random, columns, 2) : condition(random, columns, 2),
+    type === 'text'
+      ? text(random, columns, 2)
+      : type === 'number'
+        ? number(random, columns, 2)
+        : condition(random, columns, 2),
   );
   const where = random.below(3) === 0 ? '' : ` WHERE ${condition(random, columns, 3)}`;
   return `SELECT ${random.below(3) === 0 ? 'DISTINCT ' : ''}${outputs.join(', ')} FROM ${from}${where}`;
@@ -50,7 +54,11 @@ function grouped(random: Random): string {
     const value = number(random, columns, 1);
     const of = random.pick(['SUM', 'MIN', 'MAX', 'COUNT'] as const);
     const filter = random.below(4) === 0 ? ` FILTER (WHERE ${condition(random, columns, 1)})` : '';
-    return random.pick([`${of}(${value})${filter}`, `COUNT(*)${filter}`, `COUNT(DISTINCT ${text(random, columns, 1)})`] as const);
+    return random.pick([
+      `${of}(${value})${filter}`,
+      `COUNT(*)${filter}`,
+      `COUNT(DISTINCT ${text(random, columns, 1)})`,
+    ] as const);
   };
   const having = random.below(2) === 0 ? '' : ` HAVING ${aggregate()} > ${random.below(3)}`;
   const outputs = `${aggregate()}, ${aggregate()} + 1, COUNT(*) > 1`;
@@ -63,7 +71,11 @@ function windows(random: Random): string {
   const all = [...columns.texts, ...columns.numbers].join(', ');
   const [value, part] = [number(random, columns, 1), text(random, columns, 1)];
   const over = `OVER (PARTITION BY ${part} ORDER BY ${all})`;
-  const frame = random.pick(['ROWS BETWEEN 1 PRECEDING AND CURRENT ROW', 'ROWS UNBOUNDED PRECEDING', 'ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING'] as const);
+  const frame = random.pick([
+    'ROWS BETWEEN 1 PRECEDING AND CURRENT ROW',
+    'ROWS UNBOUNDED PRECEDING',
+    'ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING',
+  ] as const);
   const outputs = [
     `row_number() ${over}`,
     `rank() OVER (ORDER BY ${value} DESC)`,
@@ -114,7 +126,7 @@ function text(random: Random, columns: Columns, depth: number): string {
 }
 
 function number(random: Random, columns: Columns, depth: number): string {
-  if (depth === 0 || random.below(2) === 0) return random.pick([...columns.numbers, '2'] as unknown as readonly [string]);
+  if (depth === 0 || random.below(2) === 0) return random.pick(['2', ...columns.numbers]);
   const inner = () => number(random, columns, depth - 1);
   return random.pick([
     `(${inner()} + ${inner()})`,

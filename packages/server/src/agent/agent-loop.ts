@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { InlayError } from '../errors.ts';
+import { settleUntil } from '../waiting.ts';
 import type { AgentDependencies, AgentLimits, GroundQuestion } from './agent-dependencies.ts';
 import { toUsage } from './agent-step.ts';
 import { callTools } from './call-tools.ts';
@@ -14,7 +15,6 @@ import { LimitReached } from './limit-reached.ts';
 import { keepShown, withoutClosingLines } from './network-request.ts';
 import { type Progress, repeatedFailure, startProgress, usageSoFar } from './progress.ts';
 import type { AgentInput } from './run-agent.ts';
-import { settleUntil } from './settle-until.ts';
 import { sayItself, settleLeft, streamTurn, type Told } from './stream-turn.ts';
 
 const noAnswer = 'The run ended without an answer.';

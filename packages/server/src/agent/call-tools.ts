@@ -1,13 +1,13 @@
 /** The tool calls of one turn: they begin in their order, run beside each other, and end as they end. */
 import { InlayError } from '../errors.ts';
 import { noTraces } from '../telemetry/telemetry.ts';
+import { settleUntil } from '../waiting.ts';
 import type { AgentDependencies, AgentLimits } from './agent-dependencies.ts';
 import type { StepCall } from './agent-step.ts';
 import type { AgentEvent } from './events.ts';
 import { LimitReached } from './limit-reached.ts';
 import { type Progress, type ToolAnswer, type Turn, usageSoFar } from './progress.ts';
 import type { AgentInput } from './run-agent.ts';
-import { settleUntil } from './settle-until.ts';
 import { type PreparedCall, refusedCall, type ToolContext, type ToolOutcome, toToolError } from './tools/tool.ts';
 import { whileStoreAway } from './while-store-away.ts';
 

@@ -82,11 +82,11 @@ function toolSection({ context: { toolNames }, ruleToolName }: PromptParts): str
 
 function sqlSection(sqlTool: string): string {
   return `# Semantic SQL (the only SQL that \`${sqlTool}\` runs)
-- PostgreSQL's grammar: one SELECT over one view. Views are joined already: no JOIN, no subquery, no WITH, no UNION, no window functions.
+- PostgreSQL's grammar. Views are joined already: ask one view in each SELECT, without JOIN. To compute over results (an average of monthly sums, a rank, a share), put such a SELECT into FROM (…) AS name or WITH and select from it; window functions and UNION work, too.
 - Members are columns. A measure stands in MEASURE(name), never in WHERE or GROUP BY; filter groups by HAVING.
 - Group by every dimension that you select beside a measure.
 - Times: date_trunc('month', created_at); ranges half-open: created_at >= '2025-01-01' AND created_at < '2026-01-01'.
-- Functions: lower, upper, coalesce, nullif, round, abs, date_trunc, CASE. Operators: + - * / = <> < > IN, LIKE, ILIKE, BETWEEN, IS NULL, AND, OR, NOT.
+- Functions: lower, upper, coalesce, nullif, round, abs, greatest, least, date_trunc, extract, CASE, now(). Operators: + - * / || = <> < > IN, LIKE, ILIKE, BETWEEN, IS NULL, AND, OR, NOT.
 - Order and limit in the query. Write names in lower case, texts in single quotes.
 Example: SELECT date_trunc('month', created_at) AS month, channel, MEASURE(revenue) AS revenue FROM sales WHERE channel IN ('web', 'store') GROUP BY 1, 2 ORDER BY 1`;
 }

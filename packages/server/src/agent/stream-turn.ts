@@ -10,8 +10,8 @@ import { LimitReached } from './limit-reached.ts';
 import { type ShowResult, toNetworkRequest } from './network-request.ts';
 import { createFiller, type Filler } from './placeholders.ts';
 import { countResult, finishedCalls, type Progress, type Turn, toMessages, usageSoFar } from './progress.ts';
+import { readUntil } from './read-until.ts';
 import type { AgentInput } from './run-agent.ts';
-import { readUntil } from './settle-until.ts';
 import { rowsIn } from './stored-result.ts';
 import { beginTurn, type TurnWriter } from './turn-writer.ts';
 

@@ -4,11 +4,11 @@ import { type Kysely, sql } from 'kysely';
 import { followSignal } from '../agent/follow-signal.ts';
 import { InlayError } from '../errors.ts';
 import type { Schema } from '../store/schema.ts';
+import { withinMs } from '../waiting.ts';
 import { failedInside, interrupted } from './end-causes.ts';
 import { brokenOffFrames, endFrames, readEnding, readRunMessages } from './ended-run.ts';
 import { toHistory } from './frames.ts';
 import type { Following, RunTails } from './run-tails.ts';
-import { withinMs } from './within-ms.ts';
 
 /** How long a run that ends with its reader may take to say what it used, in milliseconds. */
 const usageWaitMs = 400;

@@ -14,6 +14,7 @@ import type { Schema } from '../store/schema.ts';
 import type { Metrics } from '../telemetry/telemetry.ts';
 import type { Principal } from '../users/principal.ts';
 import type { PrincipalWatches } from '../users/principal-watch.ts';
+import { withinMs } from '../waiting.ts';
 import { handOnRuns } from './claim-runs.ts';
 import { stoppedByUser } from './end-causes.ts';
 import { type Message, noUsage, startRun } from './frames.ts';
@@ -23,7 +24,6 @@ import { askAbort, findRun, insertRun, isRunning, type RunInsertion, type Stored
 import { createRunWork, type RunUser } from './run-work.ts';
 import { createRunTaker } from './take-runs.ts';
 import type { LogReaders } from './thread-log.ts';
-import { withinMs } from './within-ms.ts';
 
 /** Characters of the first input that become the title of a thread. */
 const titleCharactersMax = 80;

@@ -3,18 +3,18 @@
 /** The two commands in the list of all. */
 export const askAsSummaries = [
   {
-    command: 'model explain SQL --as ID',
+    command: 'model explain QUERY --as ID',
     summary: 'Tell how a query is answered for a user, without a server: policies, plan, SQL',
   },
-  { command: 'model query SQL --as ID', summary: 'Run a query as a user, without a server' },
+  { command: 'model query QUERY --as ID', summary: 'Run a query as a user, without a server' },
 ] as const;
 
 /** The help of both. */
-export const askAsHelp = `Usage: npm run inlay -- model explain SQL --as ID [flags]
-       npm run inlay -- model query SQL --as ID [flags]
+export const askAsHelp = `Usage: npm run inlay -- model explain QUERY --as ID [flags]
+       npm run inlay -- model query QUERY --as ID [flags]
 
 explain tells which access policies the query meets and what each of their entries comes to for the user, the plan in words, and the
-SQL with its parameters. query runs it and prints its rows. Both ask as the user, with the rights that the user has now.
+SQL with its parameters. query runs it and prints its rows. QUERY is semantic SQL, or a JSON query as /load takes it. Both ask as the user, with the rights that the user has now.
 
 Flags:
   --as ID                  The externalId of the user.

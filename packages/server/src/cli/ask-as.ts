@@ -5,18 +5,22 @@
 import { parseArgs } from 'node:util';
 import type { Cell } from '@inlay/contract/chat.ts';
 import { userShapes } from '@inlay/contract/user.ts';
+import type { CompiledQuery } from '@inlay/semantic/compile-sql.ts';
+import type { LoadLimits } from '@inlay/semantic/query/load-shape.ts';
 import { SemanticError } from '@inlay/semantic/semantic-error.ts';
 import type { Kysely } from 'kysely';
 import { type Config, ConfigError } from '../config.ts';
 import { InlayError, reasonOf } from '../errors.ts';
 import { openLog } from '../log.ts';
 import { openDeployments } from '../query/deployments.ts';
+import { compileLoads } from '../query/load-data.ts';
 import { type Door, openDoor } from '../query/run-query.ts';
 import { appendAuditEntry, operator } from '../store/audit-log.ts';
 import { noChanges } from '../store/changes.ts';
 import type { Schema } from '../store/schema.ts';
 import { findExternalUser, findInternalUser } from '../users/find-user.ts';
 import type { Principal } from '../users/principal.ts';
+import { readConnections } from '../warehouse/connections-file.ts';
 import { explanationText, jsonOf, subjectText } from './explanation-text.ts';
 import { plain } from './http-client.ts';
 import { tableText } from './print.ts';
@@ -42,7 +46,8 @@ const options = {
 
 /** A query as typed. */
 interface Asked {
-  readonly sql: string;
+  /** Semantic SQL, or a JSON query as it was parsed. */
+  readonly query: { readonly sql: string } | { readonly json: unknown };
   readonly user: { readonly kind: 'external' | 'internal'; readonly name: string };
   readonly embedTenant: string | undefined;
   readonly securityContext: Principal['securityContext'];
@@ -57,7 +62,8 @@ interface Asked {
 export async function explainAs(config: Config, args: readonly string[], print: Print): Promise<void> {
   const asked = parseAsked(config, args);
   await atDoor(config, asked, 'data.explain', async (door) => {
-    const explanation = door.explain(asked.sql);
+    const { query } = asked;
+    const explanation = 'sql' in query ? door.explain(query.sql) : door.explainLoad(query.json);
     const { subject } = door;
     print.out(
       asked.isJson
@@ -75,7 +81,7 @@ export async function queryAs(config: Config, args: readonly string[], print: Pr
     const stop = (): void => stopped.abort(new ConfigError(['Stopped.']));
     process.once('SIGINT', stop);
     try {
-      const result = await door.run(door.compile(asked.sql), stopped.signal);
+      const result = await door.run(compileAsked(door, asked.query, config), stopped.signal);
       const rows: Cell[][] = [];
       for await (const chunk of result.rows()) {
         rows.push(...chunk.slice(0, asked.rowsMax - rows.length));
@@ -92,6 +98,14 @@ export async function queryAs(config: Config, args: readonly string[], print: Pr
       process.removeListener('SIGINT', stop);
     }
   });
+}
+
+/** A JSON query that compares ranges of time is asked for its first. @throws SemanticError */
+function compileAsked(door: Door, query: Asked['query'], limits: LoadLimits): CompiledQuery {
+  if ('sql' in query) return door.compile(query.sql);
+  const [first] = compileLoads(door, { queries: [query.json], now: new Date(), limits });
+  if (first === undefined) throw new Error('a JSON query without a query');
+  return first.compiled;
 }
 
 const toRecord = (names: readonly string[], row: readonly Cell[]): Readonly<Record<string, Cell>> =>
@@ -115,8 +129,11 @@ async function atDoor(
   work: (door: Door) => Promise<void>,
 ): Promise<void> {
   const log = openLog({ write: (line: string) => void process.stderr.write(line) });
+  // What a model that loads warns of is told by `model check`.
+  log.level = 'error';
+  const connections = await readConnections(config.warehouses);
   await withStore(config, async (db) => {
-    await using deployments = openDeployments({ db, log, changes: noChanges });
+    await using deployments = openDeployments({ db, log, changes: noChanges, connections });
     const { queryTimeoutMs, unprotectedRelations } = config;
     const clock = () => new Date();
     const account = await findAccount(db, asked.account);
@@ -143,8 +160,13 @@ async function atDoor(
     } catch (error) {
       if (!(error instanceof InlayError) && !(error instanceof SemanticError)) throw error;
       await audit(error.code);
-      const { code, message, hint } = error;
-      throw new ConfigError([plain(`${code}: ${message}`), ...(hint ? [plain(`  ${hint}`)] : [])]);
+      const { code, message, hint, cause } = error;
+      // What the server's log would say of it: the operator has no other place to read it.
+      const more = [hint, cause === undefined ? undefined : reasonOf(cause)];
+      throw new ConfigError([
+        plain(`${code}: ${message}`),
+        ...more.flatMap((text) => (text ? [plain(`  ${text}`)] : [])),
+      ]);
     }
     await audit('OK');
   });
@@ -198,8 +220,6 @@ function parseAsked(config: Config, args: readonly string[]): Asked {
   const { values, positionals } = parse(args, help);
   const [sql, more] = positionals;
   if (sql === undefined || more !== undefined) throw new ConfigError([`One query is needed, in quotes ${help}`]);
-  // A JSON query has a form of its own, which is not SQL's.
-  if (/^\s*\{/.test(sql)) throw new ConfigError([`The query has to be SQL ${help}`]);
   const { as: external, 'as-internal': internal } = values;
   if ((external === undefined) === (internal === undefined)) {
     throw new ConfigError([`Say as whom: either --as or --as-internal ${help}`]);
@@ -209,7 +229,7 @@ function parseAsked(config: Config, args: readonly string[]): Asked {
     throw new ConfigError(['Internal users have no rights of embed tenants: --embed-tenant goes with --as']);
   }
   return {
-    sql,
+    query: /^\s*\{/.test(sql) ? { json: parseJson(sql, help) } : { sql },
     user: { kind: isInternal ? 'internal' : 'external', name: internal ?? external ?? '' },
     embedTenant: values['embed-tenant'],
     securityContext: parseSecurityContext(config, values['security-context']),
@@ -226,6 +246,15 @@ function parse(args: readonly string[], help: string) {
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: true });
   } catch (error) {
     throw new ConfigError([`${reasonOf(error)} ${help}`]);
+  }
+}
+
+/** A query that begins as an object of JSON. */
+function parseJson(text: string, help: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new ConfigError([`The query begins as JSON, and is none: ${reasonOf(error)} ${help}`]);
   }
 }
 

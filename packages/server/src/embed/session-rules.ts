@@ -8,8 +8,8 @@ import type { EmbedSessionSettings, GenerateSessionRequest } from '@inlay/contra
 import type { ErrorCode, Issue } from '@inlay/contract/error.ts';
 import { agreedCode } from '@inlay/contract/limited.ts';
 import type { SecurityContextJson, UserShapes } from '@inlay/contract/user.ts';
+import { timeZoneNamed } from '@inlay/semantic/query/zoned-time.ts';
 import { InlayError } from '../errors.ts';
-import { requireUtc } from '../query/require-utc.ts';
 import { problemOfDefault } from '../users/default-value.ts';
 import type { Definitions, Lifetime, Scope, UserSettings } from '../users/user-call.ts';
 
@@ -163,7 +163,7 @@ const defaultEmbedTenantName = 'default';
 /**
  * Reads a generate-session call that {@link checkFields} let pass.
  * @throws InlayError INVALID_REQUEST unless there is exactly one id; DUPLICATE_NAME; ATTRIBUTE_TYPE_MISMATCH or the code of a
- * limit for a default that is no value of its type; FIELD_NOT_SUPPORTED for a timezone that this version does not have.
+ * limit for a default that is no value of its type.
  */
 export function sessionCallOf(request: GenerateSessionRequest, callSettings: CallSettings): SessionCall {
   const { deploymentId, creatorMode, embedTenantName, groupDefinitions, userAttributeDefinitions } = request;
@@ -175,7 +175,7 @@ export function sessionCallOf(request: GenerateSessionRequest, callSettings: Cal
     userAttributeDefinitions: userAttributeDefinitions?.map(({ name }) => name),
   });
   checkDefaults(userAttributeDefinitions ?? [], callSettings);
-  requireUtc(request.settings?.timezone, 'settings.timezone');
+  requireTimezone(request.settings?.timezone);
   return {
     deploymentId,
     user,
@@ -190,6 +190,13 @@ export function sessionCallOf(request: GenerateSessionRequest, callSettings: Cal
     securityContext: request.securityContext ?? {},
     settings: request.settings ?? {},
   };
+}
+
+/** @throws InlayError INVALID_REQUEST for a time zone that queries do not know. */
+function requireTimezone(timezone: string | undefined): void {
+  if (timezone === undefined || timeZoneNamed(timezone) !== null) return;
+  const message = 'must be the name of an IANA timezone, such as UTC';
+  throw invalid(`settings.timezone ${message}`, [{ path: 'settings.timezone', message }]);
 }
 
 /**

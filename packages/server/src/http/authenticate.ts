@@ -33,9 +33,9 @@ export type Caller = ApiKeyCaller | EmbedTokenCaller;
 /**
  * What a route asks of its callers. `none` includes the exchange of a sessionId, which is a credential of its own and
  * stands in the body. `admin-key` is an API key of the role admin that is not bound to a list of deployments: the
- * management API (service.md 5.1).
+ * management API (service.md 5.1). `admin-role key` is one that may be bound: what of the data API is not for everybody.
  */
-export type CredentialRequirement = 'none' | 'api-key' | 'admin-key' | 'api-key or embed-token';
+export type CredentialRequirement = 'none' | 'api-key' | 'admin-key' | 'admin-role key' | 'api-key or embed-token';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -91,7 +91,7 @@ async function authenticateEmbedToken(
 
 /**
  * The hook that sets `request.caller` before anything of the body is read, as the order of checks demands (http-api.md).
- * @throws InlayError UNAUTHENTICATED; FORBIDDEN when the route is for another kind of credential.
+ * @throws InlayError UNAUTHENTICATED; FORBIDDEN or ADMIN_ONLY when the route is for another kind of credential.
  */
 export function authenticationHook(dependencies: AuthenticationDependencies) {
   return async (request: FastifyRequest, _reply: FastifyReply): Promise<void> => {
@@ -103,8 +103,12 @@ export function authenticationHook(dependencies: AuthenticationDependencies) {
   };
 }
 
-/** @throws InlayError FORBIDDEN when a valid credential is not one that the route is for. */
+/** @throws InlayError FORBIDDEN or ADMIN_ONLY when a valid credential is not one that the route is for. */
 function requireKind(caller: Caller, requirement: CredentialRequirement): void {
+  if (requirement === 'admin-role key') {
+    if (caller.kind === 'api-key' && caller.role === 'admin') return;
+    throw new InlayError('ADMIN_ONLY', 'This needs an admin API key');
+  }
   if (requirement !== 'api-key' && requirement !== 'admin-key') return;
   if (caller.kind !== 'api-key') throw new InlayError('FORBIDDEN', 'This needs an API key');
   if (requirement === 'admin-key' && (caller.role !== 'admin' || caller.deploymentIds !== null)) {

@@ -59,6 +59,7 @@ export function securityOf(credential: CredentialRequirement | 'embed-token'): R
       return [];
     case 'api-key':
     case 'admin-key':
+    case 'admin-role key':
       return [{ apiKey: [] }];
     case 'embed-token':
       return embedToken;

@@ -15,7 +15,7 @@ import { userAttributeRoutes } from './routes/admin/user-attributes.ts';
 import { abortChatRoute } from './routes/chat/abort-chat.ts';
 import { streamChatRoute } from './routes/chat/stream-chat.ts';
 import { threadRoutes } from './routes/chat/threads.ts';
-import { cubeSqlRoute } from './routes/data/cubesql.ts';
+import { dataRoutes } from './routes/data/data-routes.ts';
 import { mcpRoute } from './routes/data/mcp.ts';
 import { generateSessionRoute } from './routes/embed/generate-session.ts';
 import { revokeSessionRoute } from './routes/embed/revoke-session.ts';
@@ -31,7 +31,7 @@ const routes: readonly ((app: App, context: Context) => void)[] = [
   streamChatRoute,
   abortChatRoute,
   threadRoutes,
-  cubeSqlRoute,
+  dataRoutes,
   mcpRoute,
   accountRoutes,
   apiKeyRoutes,

@@ -3,6 +3,7 @@
  * depends on; who makes it up answers for that.
  */
 import { LRUCache } from 'lru-cache';
+import { settleUntil } from '../waiting.ts';
 
 /** What is asked for, and how it is found when it is not kept. */
 export interface Asked<T> {
@@ -69,7 +70,7 @@ export function createAnswerCache<T extends object>({
       const flight = flights.get(key) ?? begin(key, asked);
       flight.waiting += 1;
       try {
-        return await unlessAborted(flight.answer, asked.signal);
+        return await settleUntil(flight.answer, asked.signal);
       } finally {
         flight.waiting -= 1;
         if (flight.waiting === 0 && flights.get(key) === flight) {
@@ -80,16 +81,4 @@ export function createAnswerCache<T extends object>({
       }
     },
   };
-}
-
-/** The answer, or the signal's reason as soon as it is aborted. */
-async function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: left, reject } = Promise.withResolvers<never>();
-  const leave = (): void => reject(signal.reason);
-  signal.addEventListener('abort', leave);
-  try {
-    return await Promise.race([answer, left]);
-  } finally {
-    signal.removeEventListener('abort', leave);
-  }
 }

@@ -6,6 +6,7 @@ import type { CompiledQuery } from '@inlay/semantic/compile-sql.ts';
 import type { WarehouseResult } from '../warehouse/warehouse.ts';
 import { createAnswerCache } from './answer-cache.ts';
 import type { Deployment } from './deployments.ts';
+import { queryKey } from './query-key.ts';
 
 /** The kept results of a process. */
 export interface KeptResults {
@@ -42,15 +43,10 @@ export function createKeptResults({
   };
   return {
     get: (deployment, compiled, signal, read) =>
-      answers.get(keyOf(deployment.version, compiled), {
+      answers.get(`${deployment.version} ${queryKey(compiled)}`, {
         keptMs: 1000 * secondsOf(deployment, compiled.cubes),
         signal,
         read,
       }),
   };
-}
-
-/** All that a result depends on, told apart by type, too: the number 1 is not the text "1". */
-function keyOf(version: number, { sql, parameters }: CompiledQuery): string {
-  return JSON.stringify([version, sql, ...parameters.map((value) => [typeof value, String(value)])]);
 }

@@ -72,7 +72,11 @@ export function createModelSource(
   { model, agents }: ModelFolders,
   { isWatched }: { readonly isWatched: boolean } = { isWatched: false },
 ): ModelSource {
-  const repositories = createRecently<Repository>({ keptMs: repositoryKeptMs, keysMax: 1 });
+  // Also that there is none: looking for it up the folders takes longer than a small query.
+  const repositories = createRecently<{ readonly repository: Repository | null }>({
+    keptMs: repositoryKeptMs,
+    keysMax: 1,
+  });
   const commits = createRecently<string>({ keptMs: repositoryKeptMs, keysMax: branchesMax });
   // Whoever names one branch after the other must not make the server hold the objects of all at once.
   const reading = createSemaphore(1);
@@ -80,11 +84,14 @@ export function createModelSource(
   const modelFiles: Wanted = { isWanted: isModelFile, skipped: agents === null ? [] : insideOf(model, agents) };
   const agentFiles: Wanted = { isWanted: isAgentFile, skipped: insideOf(agents ?? model, model) };
 
-  const findPlace = (): Promise<Repository | null> =>
-    repositories.get('', async () => {
+  const findPlace = async (): Promise<Repository | null> => {
+    const found = await repositories.get('', async () => {
       const place = await findRepository(model);
-      return place === null ? null : { ...place, defaultBranch: await defaultBranchOf(place.repository) };
+      if (place === null) return { repository: null };
+      return { repository: { ...place, defaultBranch: await defaultBranchOf(place.repository) } };
     });
+    return found?.repository ?? null;
+  };
 
   const invalid = (where: string, fields: { readonly err?: unknown; [field: string]: unknown }): InlayError => {
     log.error({ folder: model, where, ...fields }, 'data model does not load');

@@ -1,6 +1,6 @@
 /** The one door to data. Nothing else in the server may call a warehouse; a test holds every import to that. */
 import type { CompiledQuery } from '@inlay/semantic/compile-sql.ts';
-import { explainSql, type QueryExplanation } from '@inlay/semantic/explain-sql.ts';
+import { explainLoad, explainSql, type QueryExplanation } from '@inlay/semantic/explain-sql.ts';
 import type { Subject } from '@inlay/semantic/policy/subject.ts';
 import type { Statement } from '@inlay/semantic/query/statement.ts';
 import type { SqlLimits } from '@inlay/semantic/sql/sql-size.ts';
@@ -9,7 +9,7 @@ import { InlayError } from '../errors.ts';
 import type { Schema } from '../store/schema.ts';
 import { noTelemetry, type Outcome, type Telemetry } from '../telemetry/telemetry.ts';
 import type { Principal } from '../users/principal.ts';
-import { loadSubject, type UnprotectedRelations } from '../users/subject.ts';
+import { loadAsker, type UnprotectedRelations } from '../users/subject.ts';
 import type { WarehouseResult, WarehouseStream } from '../warehouse/warehouse.ts';
 import type { Deployment, Deployments } from './deployments.ts';
 import type { KeptResults } from './kept-results.ts';
@@ -40,7 +40,7 @@ export interface Query {
   readonly branch: string | null;
   /** Semantic SQL. */
   readonly sql: string;
-  /** In which days begin and end; a name of the zone database. Left out: UTC. */
+  /** In which days begin and end; a name of the zone database. Left out: that of the session, else UTC. */
   readonly timezone?: string | undefined;
   readonly signal: AbortSignal;
 }
@@ -52,10 +52,14 @@ export type QueryScope = Pick<Query, 'principal' | 'deploymentId' | 'branch'>;
 export interface Door {
   readonly deployment: Deployment;
   readonly subject: Subject;
-  /** Compiles a text, or what was parsed already. @param timezone left out: UTC. @throws SemanticError */
+  /** That the session names, else `UTC`. */
+  readonly timezone: string;
+  /** Compiles a text, or what was parsed already. @param timezone left out: that of the session. @throws SemanticError */
   compile(asked: string | Statement, timezone?: string): CompiledQuery;
   /** How the query is answered for this user, or why not. For operators only: it names what the user may not see. */
   explain(sql: string): QueryExplanation;
+  /** The same for a query of the JSON form, as it was parsed. */
+  explainLoad(json: unknown): QueryExplanation;
   /**
    * The whole result: kept from a moment ago, or asked for now.
    * @throws InlayError QUERY_FAILED, QUERY_TIMEOUT, RESULT_TOO_LARGE, WAREHOUSE_BUSY or WAREHOUSE_UNAVAILABLE; the signal's reason
@@ -72,9 +76,9 @@ export interface Door {
 export async function openDoor(dependencies: QueryDependencies, scope: QueryScope): Promise<Door> {
   const { db, deployments, clock, unprotectedRelations, sqlLimits, telemetry = noTelemetry } = dependencies;
   const { principal, deploymentId, branch } = scope;
-  const [deployment, subject] = await Promise.all([
+  const [deployment, { subject, timezone: ofSession }] = await Promise.all([
     deployments.get(principal.accountId, deploymentId, branch),
-    loadSubject(db, principal, clock(), unprotectedRelations),
+    loadAsker(db, principal, clock(), unprotectedRelations),
   ]);
   const { compiler, dataModel, dialect, warehouse } = deployment;
   const { queryTimeoutMs: timeoutMs, queryBytesMax: bytesMax, results } = dependencies;
@@ -84,14 +88,16 @@ export async function openDoor(dependencies: QueryDependencies, scope: QueryScop
   return {
     deployment,
     subject,
+    timezone: ofSession ?? 'UTC',
     compile: (asked, timezone) =>
       telemetry.traces.spanSync('compile', {}, () => {
-        const options = { ...limits, now: clock(), ...(timezone === undefined ? {} : { timezone }) };
+        const options = { ...limits, now: clock(), timezone: timezone ?? ofSession ?? 'UTC' };
         return typeof asked === 'string'
           ? compiler.compile(asked, subject, options)
           : compiler.compileParsed(asked, subject, options);
       }),
-    explain: (sql) => explainSql(sql, dataModel, subject, dialect, limits),
+    explain: (sql) => explainSql(sql, dataModel, subject, dialect, { ...limits, now: clock() }),
+    explainLoad: (json) => explainLoad(json, dataModel, subject, dialect, { now: clock() }),
     async run(compiled, signal) {
       signal.throwIfAborted();
       const read = (stop: AbortSignal): Promise<WarehouseResult> =>

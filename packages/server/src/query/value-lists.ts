@@ -3,6 +3,7 @@
  * and their values included, so two users share one exactly where the warehouse would be asked the same.
  */
 import type { CompiledQuery } from '@inlay/semantic/compile-sql.ts';
+import { queryKey } from './query-key.ts';
 
 /** How long a list is kept: a value that is new in the warehouse is not found for as long. */
 const keptMs = 300_000;
@@ -39,8 +40,8 @@ export function createValueLists(): ValueLists {
   };
 
   return {
-    async get({ sql, parameters }, now, read) {
-      const key = JSON.stringify([sql, ...parameters.map((value) => [typeof value, String(value)])]);
+    async get(query, now, read) {
+      const key = queryKey(query);
       for (let known = entries.get(key); known !== undefined; known = entries.get(key)) {
         const isFresh = now.getTime() - known.readAtMs < keptMs;
         const list = isFresh ? await known.list.catch(() => null) : null;

@@ -9,6 +9,7 @@ import type { Principal } from './principal.ts';
 import { sessionScope, sessionStands } from './session-stands.ts';
 
 interface SubjectRow {
+  readonly timezone: string | null;
   readonly kind: 'external' | 'internal';
   /** The embed tenant that the session names, whether or not it is the scope. */
   readonly embed_tenant_name: string | null;
@@ -38,11 +39,21 @@ export async function loadSubject(
   now: Date,
   unprotectedRelations: UnprotectedRelations = 'deny',
 ): Promise<Subject> {
+  return (await loadAsker(db, principal, now, unprotectedRelations)).subject;
+}
+
+/** The same with the time zone that the settings of the session name; null without one. @throws as {@link loadSubject} */
+export async function loadAsker(
+  db: Kysely<Schema>,
+  principal: Principal,
+  now: Date,
+  unprotectedRelations: UnprotectedRelations = 'deny',
+): Promise<{ readonly subject: Subject; readonly timezone: string | null }> {
   // A session says where it works. Without one the principal does: nobody but an operator asks in the scope of an embed tenant so.
   const scope = principal.sessionId === null ? sql`${principal.scopeId}::int` : sessionScope;
   // 0 stands for tenant-wide, as in the indexes of groups and user_attributes.
   const { rows } = await sql<SubjectRow>`
-    select u.kind, t.name as embed_tenant_name, p.scope <> 0 as is_embed_tenant_scope,
+    select u.kind, s.settings ->> 'timezone' as timezone, t.name as embed_tenant_name, p.scope <> 0 as is_embed_tenant_scope,
       coalesce(
         (select jsonb_agg(g.name order by g.name)
          from user_groups ug join groups g on g.id = ug.group_id
@@ -74,11 +85,14 @@ export async function loadSubject(
     userAttributes[name] = is_stored ? value : (parseDefaultValue(type, default_value ?? '') ?? null);
   }
   return {
-    groups: row.groups,
-    userAttributes,
-    securityContext: principal.securityContext,
-    embedTenantName: row.embed_tenant_name,
-    isEmbedTenantScope: row.is_embed_tenant_scope,
-    seesUnprotected: row.kind === 'internal' || unprotectedRelations === 'allow',
+    subject: {
+      groups: row.groups,
+      userAttributes,
+      securityContext: principal.securityContext,
+      embedTenantName: row.embed_tenant_name,
+      isEmbedTenantScope: row.is_embed_tenant_scope,
+      seesUnprotected: row.kind === 'internal' || unprotectedRelations === 'allow',
+    },
+    timezone: row.timezone,
   };
 }

@@ -30,7 +30,7 @@ const refusals: ReadonlySet<number> = new Set([81, 192, 193, 194, 195, 516]);
 const naming: ReadonlySet<number> = new Set([46, 47, 60]);
 
 /** ClickHouse's own error, or null. The client gives it a code; in the middle of a result it stands in the text. */
-export function clickHouseCode(error: unknown): number | null {
+function clickHouseCode(error: unknown): number | null {
   const code = Number(codeOf(error) ?? /\bCode: (\d+)\. DB::Exception/.exec(reasonOf(error))?.[1] ?? Number.NaN);
   return Number.isInteger(code) ? code : null;
 }

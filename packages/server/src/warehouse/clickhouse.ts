@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings, createClient } from '@clickhouse/client';
+import { clickHouseSettings } from '@inlay/semantic/dialects/clickhouse.ts';
 import { z } from 'zod';
 import { isRefusedConnection, toClickHouseFailure } from './clickhouse-failure.ts';
 import { readBody } from './clickhouse-rows.ts';
@@ -34,10 +35,7 @@ const urlCharactersMax = 4096;
 
 /** What a query means, and how its values are written: what clickhouse-values.ts and the dialect count on. */
 const meaning: ClickHouseSettings = {
-  join_use_nulls: 1,
-  aggregate_functions_null_for_empty: 1,
-  union_default_mode: 'ALL',
-  session_timezone: 'UTC',
+  ...clickHouseSettings,
   output_format_json_quote_64bit_integers: 1,
   output_format_json_quote_decimals: 1,
   output_format_json_quote_denormals: 0,

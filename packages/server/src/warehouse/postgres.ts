@@ -8,6 +8,7 @@ import pg, { type PoolClient, type PoolConfig } from 'pg';
 import Cursor from 'pg-cursor';
 import { z } from 'zod';
 import type { Log } from '../log.ts';
+import { settleUntil, withinMs } from '../waiting.ts';
 import { createWarehouse } from './create-warehouse.ts';
 import { type Engine, type EngineRun, LostConnection, type RunOptions } from './engine.ts';
 import { requireSelect } from './failures.ts';
@@ -117,7 +118,7 @@ async function beginSession(pool: pg.Pool, control: pg.Pool, { stop, timeoutMs }
   stop.addEventListener('abort', onStop);
   try {
     const connecting = pool.connect();
-    const client = await unlessAborted(connecting, lost).catch((cause: unknown) => {
+    const client = await settleUntil(connecting, lost).catch((cause: unknown) => {
       // It may come all the same.
       connecting.then(
         (late) => late.release(),
@@ -135,7 +136,7 @@ async function beginSession(pool: pg.Pool, control: pg.Pool, { stop, timeoutMs }
     };
     try {
       // One round trip. All of it is of this transaction, so that a pooler in between may hand the connection on.
-      const begun: unknown = await unlessAborted(client.query(beginSql(timeoutMs)), lost);
+      const begun: unknown = await settleUntil(client.query(beginSql(timeoutMs)), lost);
       const { pid } = pidSchema.parse(begunSchema.parse(begun).at(-1)?.rows[0]);
       return {
         client,
@@ -144,7 +145,7 @@ async function beginSession(pool: pg.Pool, control: pg.Pool, { stop, timeoutMs }
           await control.query('SELECT pg_cancel_backend($1)', [pid]).catch(lose);
         },
         async end() {
-          release(!(await within(endTimeoutMs, unlessAborted(client.query('ROLLBACK'), lost))));
+          release(!(await isDone(settleUntil(client.query('ROLLBACK'), lost))));
         },
       };
     } catch (cause) {
@@ -183,7 +184,7 @@ async function beginRun(session: Session, { sql, parameters }: WarehouseQuery, s
     if (stop.aborted) cancel();
     stop.addEventListener('abort', cancel);
     try {
-      return await unlessAborted(work, lost);
+      return await settleUntil(work, lost);
     } finally {
       stop.removeEventListener('abort', cancel);
     }
@@ -202,7 +203,7 @@ async function beginRun(session: Session, { sql, parameters }: WarehouseQuery, s
   const end = async (): Promise<void> => {
     if (cancelling !== null) await cancelling;
     // After a failure there is nothing to close; the driver would wait for an answer that has come already.
-    if (!hasFailed) await within(endTimeoutMs, unlessAborted(cursor.close(), lost));
+    if (!hasFailed) await isDone(settleUntil(cursor.close(), lost));
     await session.end();
   };
   const readOrFail = (rowsMax: number) =>
@@ -239,28 +240,10 @@ function rowsToRead(rows: readonly (readonly Cell[])[]): number {
   return Math.max(1, Math.min(readRowsMax, Math.ceil((readCharacters * rows.length) / Math.max(1, size))));
 }
 
-/**
- * What `work` gives, or the reason of the signal if that aborts first. Not `Promise.race`: a promise that is raced again and
- * again keeps what every race gave for as long as it lives, here each chunk of a stream.
- */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const onAbort = (): void => reject(signal.reason);
-  if (signal.aborted) onAbort();
-  signal.addEventListener('abort', onAbort);
-  work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  return promise;
-}
-
-/** Whether it was fulfilled in time. */
-async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(resolve, ms, false);
-  });
-  const done = work.then(
-    () => true,
-    () => false,
+/** Whether something at the end of a session was done, and in time. */
+const isDone = (work: Promise<unknown>): Promise<boolean> =>
+  withinMs(
+    work.then(() => true),
+    endTimeoutMs,
+    false,
   );
-  return Promise.race([done, late]).finally(() => clearTimeout(timer));
-}

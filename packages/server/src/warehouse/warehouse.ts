@@ -1,4 +1,6 @@
+/** What run-query asks of a warehouse, whatever its kind. */
 import type { Cell, Column } from '@inlay/contract/chat.ts';
+import type { Dialect } from '@inlay/semantic/dialects/dialect.ts';
 
 /** A value bound to a parameter of a compiled query. */
 export type Parameter = string | number | bigint | boolean | null;
@@ -54,7 +56,7 @@ export interface WarehouseStream {
 }
 
 /** What SQL a warehouse speaks. */
-export type DialectName = 'duckdb' | 'postgres' | 'clickhouse';
+export type DialectName = Dialect['name'];
 
 /**
  * A customer's database: read-only, locked down. Only run-query may ask it. Equal values are equal cells, whatever the

@@ -28,6 +28,15 @@ const expectedRoutes: readonly RegisteredRoute[] = [
     ),
   ),
   { method: 'POST', path: '/api/v1/deployments/:deploymentId/cubesql', credential: 'api-key or embed-token' },
+  ...['GET', 'POST'].flatMap((method) =>
+    ['meta', 'load', 'sql'].map(
+      (end): RegisteredRoute => ({
+        method,
+        path: `/api/v1/deployments/:deploymentId/${end}`,
+        credential: end === 'sql' ? 'admin-role key' : 'api-key or embed-token',
+      }),
+    ),
+  ),
   ...['POST', 'GET', 'DELETE'].map(
     (method): RegisteredRoute => ({
       method,
@@ -146,13 +155,12 @@ test.each(closedRoutesWithBody)('$method $path answers valid credentials as they
   // A body that is broken in every other way shows that these come before it.
   expect((await send(route, `Api-Key ${demo.apiKey}`)).status).toBe(400);
   expect((await send(route, `api-key ${demo.apiKey}`)).status).toBe(400);
-  expect((await send(route, token)).status).toBe(route.credential === 'api-key' ? 403 : 400);
-  expect((await send(route, token.replace('Bearer', 'Embed-Token'))).status).toBe(
-    route.credential === 'api-key' ? 403 : 400,
-  );
+  const ofToken = route.credential === 'api-key or embed-token' ? 400 : 403;
+  expect((await send(route, token)).status).toBe(ofToken);
+  expect((await send(route, token.replace('Bearer', 'Embed-Token'))).status).toBe(ofToken);
   if (named) {
     expect((await send(route, `Api-Key ${other.apiKey}`)).status).toBe(404);
-    expect((await send(route, foreignToken)).status).toBe(404);
+    expect((await send(route, foreignToken)).status).toBe(route.credential === 'admin-role key' ? 403 : 404);
     expect((await send(route, `Api-Key ${restricted}`)).status).toBe(403);
     for (const id of ['0', '-1', '1.5', 'x', '99', '2147483648', '99999999999999999999', '1%00', '%ff']) {
       const path = addressOf(route.path).replace(/\/1(?=\/)/, `/${id}`);

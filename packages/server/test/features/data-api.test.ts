@@ -109,12 +109,22 @@ test.each([
   expect((await ask(token, 'select measure(orders_count) from sales')).status).toBe(200);
 });
 
-test('another timezone or branch would give other numbers or rights, so it is refused and not passed over', async () => {
+test('a timezone says where months begin', async () => {
   const token = await openSession(server, server.demo, merchant(7));
-  const same = { timezone: 'UTC', branch: 'main' };
-  expect((await ask(token, byMonth, server.demo, same)).lines).toEqual((await ask(token, byMonth)).lines);
+  const utc = await ask(token, byMonth);
+  expect((await ask(token, byMonth, server.demo, { timezone: 'UTC', branch: 'main' })).lines).toEqual(utc.lines);
   const elsewhere = await ask(token, byMonth, server.demo, { timezone: 'America/New_York' });
-  expect(elsewhere).toMatchObject({ status: 400, body: { code: 'FIELD_NOT_SUPPORTED' } });
+  expect(elsewhere.lines[0]).toEqual(utc.lines[0]);
+  expect(elsewhere.rows).not.toEqual(utc.rows);
+  const nowhere = await ask(token, byMonth, server.demo, { timezone: 'Mars/Olympus' });
+  expect(nowhere).toMatchObject({
+    status: 400,
+    body: { error: expect.stringContaining('No time zone "Mars/Olympus".') },
+  });
+});
+
+test('another branch would give other rights, so it is refused and not passed over', async () => {
+  const token = await openSession(server, server.demo, merchant(7));
   const branch = { branch: 'dev', sessionSettings: merchant(7) };
   expect(await ask(token, byMonth, server.demo, branch)).toMatchObject({
     status: 403,

@@ -161,7 +161,7 @@ describe.each(databaseKinds)('the rules between fields on %s', (kind) => {
     ['INVALID_REQUEST', 'settings', { settings: { colour: 'red' } }],
     ['INVALID_REQUEST', 'settings.locale', { settings: { locale: '!' } }],
     ['INVALID_REQUEST', 'settings.timezone', { settings: { timezone: 'Mars/Olympus' } }],
-    ['FIELD_NOT_SUPPORTED', 'settings.timezone', { settings: { timezone: 'Europe/Zurich' } }],
+    ['INVALID_REQUEST', 'settings.timezone', { settings: { timezone: '+02:00' } }],
     ['INVALID_REQUEST', 'creatorMode', { creatorMode: 'yes' }],
     ['INVALID_REQUEST', 'isEphemeral', { isEphemeral: 1 }],
     [

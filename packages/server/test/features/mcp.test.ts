@@ -124,10 +124,9 @@ describe('the client of the library', () => {
     const client = await connect(asMerchant(7));
     const wrong = await call(client, 'platformSqlApi', { ...orders, sqlQuery: 'select nothing from sales' });
     expect(wrong).toMatchObject({ isError: true, json: { error: { code: 'MEMBER_NOT_FOUND' } } });
-    const failing = { ...orders, sqlQuery: 'select cast(channel as integer) from sales group by 1' };
-    const failed = await call(client, 'platformSqlApi', failing);
-    expect(failed.isError).toBe(true);
-    expect(failed.text).not.toMatch(/web|store|duckdb|parquet/i);
+    const refused = await call(client, 'platformSqlApi', { ...orders, sqlQuery: 'select version() from sales' });
+    expect(refused).toMatchObject({ isError: true, json: { error: { code: 'SQL_NOT_SUPPORTED' } } });
+    expect(refused.text).not.toMatch(/web|store|duckdb|parquet/i);
     expect(await call(client, 'platformSqlApi', {})).toMatchObject({ json: { error: { code: 'TOOL_INPUT_INVALID' } } });
     await expect(client.callTool({ name: 'unknown', arguments: {} })).rejects.toThrow(
       // Once: by the client's library.

@@ -29,6 +29,9 @@ function expectedStatus(route: RegisteredRoute, needs: RouteNeeds, credential: C
     case 'api-key':
       if (isToken) return 403;
       break;
+    case 'admin-role key':
+      if (isToken || credential === 'memberKey' || credential === 'keyOfDeployment') return 403;
+      break;
     default:
       if (credential === 'tokenOfOtherDeployment' || credential === 'tokenOfOtherAccount') return 404;
   }
@@ -72,8 +75,8 @@ describe.each(databaseKinds)('routes and credentials on %s', (kind) => {
     if (needs === undefined) throw new Error(`${nameOf(route)} is not in route-table.ts`);
     return needs;
   };
-  const addressOf = (route: RegisteredRoute, { params }: RightCall): string =>
-    route.path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+  const addressOf = (route: RegisteredRoute, { params, search = '' }: RightCall): string =>
+    route.path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? '')) + search;
   const send = async (route: RegisteredRoute, call: RightCall, authorization: Authorization, body?: string) => {
     const content = body ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
     const reply = await callHttp(world.server.url, {

@@ -9,6 +9,8 @@ import { memberOf, type SuiteWorld } from './world.ts';
 export interface RightCall {
   /** Values of the path's parameters. */
   readonly params: Readonly<Record<string, string>>;
+  /** Of the URL, with its `?`; absent: none. */
+  readonly search?: string;
   /** Absent: the route takes no body. */
   readonly body?: unknown;
   /** Besides the content type and the credential. */
@@ -232,6 +234,29 @@ export const routeTable: Readonly<Record<string, RouteNeeds>> = {
       },
     }),
   },
+  ...Object.fromEntries(
+    ['meta', 'load', 'sql'].flatMap((end) => {
+      const path = `/api/v1/deployments/:deploymentId/${end}`;
+      const query = { measures: ['sales.revenue'] };
+      const settings = { sessionSettings: { internalId: 'analyst' } };
+      const body = { ...(end === 'meta' ? {} : { query }) };
+      const search = end === 'meta' ? '' : `?query=${encodeURIComponent(JSON.stringify(query))}`;
+      const params = { deploymentId: '1' };
+      return [
+        [
+          `POST ${path}`,
+          {
+            status: 200,
+            call: async (_world: SuiteWorld, withToken: boolean) => ({
+              params,
+              body: { ...body, ...(withToken ? {} : settings) },
+            }),
+          },
+        ],
+        [`GET ${path}`, { status: 200, call: async () => ({ params, search, headers: asUserInHeader }) }],
+      ] as const;
+    }),
+  ),
   'POST /api/v1/deployments/:deploymentId/mcp': {
     status: 200,
     call: async () => ({

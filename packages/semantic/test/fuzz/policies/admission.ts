@@ -25,8 +25,22 @@ export interface ViewRows {
 
 const isSame = (one: Place, other: Place) => one.cube === other.cube && one.member === other.member;
 
+const owners = new WeakMap<DataModel, Map<string, ReferenceOwner>>();
+
+/** An owner as it was made for this model before. */
+function remembered(model: DataModel, name: string, make: () => ReferenceOwner): ReferenceOwner {
+  const known = owners.get(model) ?? new Map<string, ReferenceOwner>();
+  owners.set(model, known);
+  const owner = known.get(name) ?? make();
+  known.set(name, owner);
+  return owner;
+}
+
+const cubeOwner = (it: Case, cube: string) => remembered(it.model, cube, () => makeCubeOwner(it, cube));
+const viewOwner = (it: Case, view: string) => remembered(it.model, view, () => makeViewOwner(it, view));
+
 /** A cube as the rules see it. */
-function cubeOwner({ world, model }: Case, cube: string): ReferenceOwner {
+function makeCubeOwner({ world, model }: Case, cube: string): ReferenceOwner {
   const declared = world.cubes.find((it) => it.name === cube);
   const members = [...(declared?.members ?? [])].map(([name, { type, kind }]) => {
     const reads = readsOf(world, { cube, member: name }).filter((read) => read.cube === cube);
@@ -36,7 +50,7 @@ function cubeOwner({ world, model }: Case, cube: string): ReferenceOwner {
 }
 
 /** A view as the rules see it: the names of its members are its own. */
-function viewOwner({ world, model }: Case, view: string): ReferenceOwner {
+function makeViewOwner({ world, model }: Case, view: string): ReferenceOwner {
   const picked = world.views.find((it) => it.name === view)?.paths.map((path) => path.at(-1) ?? '') ?? [];
   const all = picked.flatMap((cube) =>
     [...(world.cubes.find((it) => it.name === cube)?.members ?? [])].map(([member, note]) => ({
@@ -110,12 +124,19 @@ export function cubeRows(it: Case, places: readonly Place[]): ReadonlyMap<string
   );
 }
 
-/** The values that the members that a view's filter may name have in these worlds; null where nothing is joined, too. */
+/** The values that members that a view's filter may name have in these worlds; null where nothing is joined, too. */
 const domains: Readonly<Record<string, readonly Cell[]>> = {
   s: ['a', 'b', null],
   b: [true, false, null],
   owner: [1, 2, null],
   loud: ['A', 'B', null],
+};
+/** Values that none has: filters tell them apart, which shows what a filter reads. */
+const strangers: Readonly<Record<string, readonly Cell[]>> = {
+  s: ['A', 'hid', 'zz'],
+  b: [],
+  owner: [0, 3, 99],
+  loud: ['a', 'b', 'hid', 'zz'],
 };
 
 /** What is left of the joined rows of a view for a block that names these members. */
@@ -137,7 +158,9 @@ export function viewRows(it: Case, view: string, names: ReadonlySet<string>): Vi
   const admitted = new Map(left.rows.map(({ row, masked }) => [row, masked]));
   const masked = new Map<string, string | null>();
   for (const name of new Set(left.rows.flatMap((row) => [...row.masked]))) {
-    const shown = condition(rows, filtered, (row) => admitted.has(row) && admitted.get(row)?.has(name) === false, [...admitted.keys()]);
+    const shown = condition(rows, filtered, (row) => admitted.has(row) && admitted.get(row)?.has(name) === false, [
+      ...admitted.keys(),
+    ]);
     masked.set(name, shown === 'false' ? null : shown);
   }
   const kept = condition(rows, filtered, (row) => admitted.has(row), rows);
@@ -147,7 +170,8 @@ export function viewRows(it: Case, view: string, names: ReadonlySet<string>): Vi
 function combinations(names: readonly string[]): readonly PlainRow[] {
   let rows: PlainRow[] = [{}];
   for (const name of names) {
-    const values = domains[name.replace(/^c\d_/, '')] ?? [];
+    const member = name.replace(/^c\d_/, '');
+    const values = [...(domains[member] ?? []), ...(strangers[member] ?? [])];
     rows = rows.flatMap((row) => values.map((value) => ({ ...row, [name]: value })));
   }
   return rows;
@@ -172,7 +196,12 @@ function condition(
       return others.some((other) => holds(other) !== holds(row));
     }),
   );
-  const texts = kept.map((row) =>
+  const real = (name: string, row: PlainRow) =>
+    domains[name.replace(/^c\d_/, '')]?.includes(row[name] ?? null) ?? false;
+  const possible = kept.filter((row) => decisive.every((name) => real(name, row)));
+  if (possible.length === 0)
+    return decisive.map((name) => `(real_${name} IS NULL AND real_${name} IS NOT NULL)`).join(' AND ');
+  const texts = possible.map((row) =>
     decisive
       .map((name) => {
         const value = row[name] ?? null;

@@ -64,21 +64,25 @@ export const together = (copies: readonly DataModel[]): DataModel => ({
 });
 
 const renamed = (sql: SqlTemplate, prefix: string): SqlTemplate =>
-  sql.map((part) => (part.kind === 'cube' || part.kind === 'member' ? { ...part, cube: `${prefix}${part.cube}` } : part));
+  sql.map((part) =>
+    part.kind === 'cube' || part.kind === 'member' ? { ...part, cube: `${prefix}${part.cube}` } : part,
+  );
 
-/** A template of joins and keys, which read what is there. */
+/** A template of joins, keys and filters, which read what is there. */
 const realTemplate = (sql: SqlTemplate, prefix: string): SqlTemplate =>
-  renamed(sql, prefix).map((part) => (part.kind === 'member' ? { ...part, member: `raw_${part.member}` } : part));
+  renamed(sql, prefix).map((part) => (part.kind === 'member' ? { ...part, member: `real_${part.member}` } : part));
 
 function copyCube(cube: Cube, { prefix, rows }: CopyRequest): Cube {
   const left = rows.get(cube.name) ?? { ids: [], masked: new Map(), maskedMeasures: new Set() };
-  const flags = [...left.masked].map(([name, ids]) => `CASE WHEN ${idList(ids, 't')} THEN 1 ELSE 0 END AS hides_${name}`);
+  const flags = [...left.masked].map(
+    ([name, ids]) => `CASE WHEN ${idList(ids, 't')} THEN 1 ELSE 0 END AS hides_${name}`,
+  );
   const members = new Map<string, CubeMember>();
   for (const member of cube.members.values()) {
     for (const made of copyMember(member, left, prefix)) members.set(made.name, made);
   }
   const primaryKey = cube.primaryKey.flatMap(({ name }) => {
-    const key = members.get(`raw_${name}`);
+    const key = members.get(`real_${name}`);
     return key?.kind === 'dimension' ? [key] : [];
   });
   return {
@@ -110,10 +114,17 @@ function copyMember(member: CubeMember, left: CubeRows, prefix: string): readonl
     ...inner,
     text(') END'),
   ];
+  const masksAlone: SqlTemplate = [
+    text('CASE WHEN '),
+    { kind: 'cube', cube },
+    text('.id IS NOT NULL THEN '),
+    ...maskParts(member, prefix),
+    text(' END'),
+  ];
   if (member.kind === 'segment') {
     const sql = renamed(member.sql, prefix);
     const copy: Segment = { ...member, cube, sql: isMasked ? shown(sql) : sql };
-    return [copy];
+    return [copy, { ...copy, name: `mask_${member.name}`, sql: masksAlone }];
   }
   const { source } = member;
   const raw: Dimension = {
@@ -139,12 +150,14 @@ function copyMember(member: CubeMember, left: CubeRows, prefix: string): readonl
   const maskOnly: Dimension = {
     ...copy,
     name: `mask_${member.name}`,
-    source: {
-      kind: 'sql',
-      sql: [text('CASE WHEN '), { kind: 'cube', cube }, text('.id IS NOT NULL THEN '), ...maskParts(member, prefix), text(' END')],
-    },
+    source: { kind: 'sql', sql: masksAlone },
   };
-  return [raw, copy, maskOnly];
+  const real: Dimension = {
+    ...raw,
+    name: `real_${member.name}`,
+    source: source.kind === 'sql' ? { ...source, sql: realTemplate(source.sql, prefix) } : raw.source,
+  };
+  return [real, raw, copy, maskOnly];
 }
 
 function maskParts({ mask, type, cube }: Dimension | Segment, prefix: string): SqlTemplate {
@@ -224,9 +237,9 @@ function copyRelation(relation: Relation, cubes: ReadonlyMap<string, Cube>, requ
     add(it, it.name, it.member.name, it.isPublic && request.isVisible(relation.name, it.name));
   }
   for (const it of relation.members.values()) {
-    if (relation.type === 'cube') add(it, `raw_${it.name}`, `raw_${it.name}`, false);
+    if (relation.type === 'cube') add(it, `real_${it.name}`, `real_${it.name}`, false);
     if (relation.name !== extras.relation) continue;
-    if (extras.real.includes(it.name)) add(it, `real_${it.name}`, `raw_${it.member.name}`, true);
+    if (extras.real.includes(it.name)) add(it, `real_${it.name}`, `real_${it.member.name}`, true);
     if (extras.masks.includes(it.name)) add(it, `mask_${it.name}`, `mask_${it.member.name}`, true);
   }
   return {

@@ -3,7 +3,7 @@
  * question has blocks, each over one view, one cube, or several cubes, and may put plain SQL around them.
  */
 import type { Random } from '../random.ts';
-import { placeOf, type World } from './world.ts';
+import type { World } from './world.ts';
 
 /** One semantic SELECT. In every text `{name}` is a member; `@1` in `where` and `tail` is the second block. */
 export interface Block {
@@ -79,9 +79,17 @@ interface Choices {
 
 function choicesOf(members: readonly Choice[], random: Random): Choices {
   const rows = members.filter(({ kind }) => kind === 'dimension');
-  const of = (type: string) => oneOf(random, rows.filter((it) => it.type === type))?.name;
+  const of = (type: string) =>
+    oneOf(
+      random,
+      rows.filter((it) => it.type === type),
+    )?.name;
   const measures = members.filter(({ kind, name }) => kind === 'measure' && !/rolled|before$/.test(name));
-  const segment = () => oneOf(random, members.filter(({ kind }) => kind === 'segment'))?.name ?? of('boolean');
+  const segment = () =>
+    oneOf(
+      random,
+      members.filter(({ kind }) => kind === 'segment'),
+    )?.name ?? of('boolean');
   const written = (name: string | undefined, otherwise: string) => (name === undefined ? otherwise : `{${name}}`);
   return {
     text: () => written(of('string'), "'none'"),
@@ -185,7 +193,9 @@ function randomBlock(from: Block['from'], members: readonly Choice[], random: Ra
   if (figure === undefined || chance(random, 20)) {
     if (chance(random, 15)) return { ...plain, select: '*', tail: '' };
     const items = Array.from({ length: 1 + random.below(3) }, () => keyOf(choices, random));
-    const order = chance(random, 30) ? ` ORDER BY ${choices.any()} DESC, ${choices.text()} LIMIT ${1 + random.below(4)}` : '';
+    const order = chance(random, 60)
+      ? ` ORDER BY ${choices.any()} DESC, ${choices.text()} LIMIT ${1 + random.below(4)}`
+      : '';
     const isDistinct = chance(random, 25);
     return { ...plain, isDistinct, select: aliased(items, []), tail: isDistinct ? '' : order };
   }
@@ -234,9 +244,10 @@ export function randomQuestion(
         return randomBlock([first.name, target], named, random, use);
       }
     }
-    const relation =
-      kind < 8 ? world.views[random.below(world.views.length)]?.name : world.cubes[random.below(world.cubes.length)]?.name;
-    const name = relation ?? 'v0';
+    const relations = kind < 8 ? world.views : world.cubes;
+    const seen = relations.filter((it) => membersOf(it.name).length > 0);
+    // What has no members for the user is not there: asked now and then only.
+    const name = oneOf(random, seen.length > 0 && random.below(20) > 0 ? seen : relations)?.name ?? 'v0';
     return randomBlock([name], membersOf(name), random, use);
   };
   if (chance(random, 8)) {
@@ -254,6 +265,3 @@ export function randomQuestion(
   if (second !== undefined) blocks.push(block(second));
   return { blocks, around };
 }
-
-/** Whether a relation has a member of this name, or may have. */
-export const isKnown = (world: World, relation: string, name: string): boolean => placeOf(world, relation, name) !== null;

@@ -12,7 +12,16 @@ interface Filterable {
 }
 
 const values = {
-  string: ['a', 'b', 'A', 'hid', '{ userAttributes.s }', '{ securityContext.shop.s }', '{ groups }', '{ embedTenant.name }'],
+  string: [
+    'a',
+    'b',
+    'A',
+    'hid',
+    '{ userAttributes.s }',
+    '{ securityContext.shop.s }',
+    '{ groups }',
+    '{ embedTenant.name }',
+  ],
   number: [0, 1, 2, 3, '{ userAttributes.n }', '{ userAttributes.owner }', '{ securityContext.shop.n }'],
   boolean: [true, false, '{ userAttributes.b }'],
   time: ['2024-01-15', '2024-02-29 10:00:00', '2023-12-31', '{ userAttributes.t }'],
@@ -40,12 +49,22 @@ const chance = (random: Random, percent: number): boolean => random.below(100) <
 function randomFilter(random: Random, members: readonly Filterable[], depth = 0): object {
   if (depth < 2 && chance(random, 30)) {
     const inner = Array.from({ length: 1 + random.below(3) }, () => randomFilter(random, members, depth + 1));
-    return chance(random, 50) ? { or: inner } : { and: inner };
+    return chance(random, 50) ? { or: inner } : { and: inner.slice(0, 2) };
   }
   const { name: member, type } = one(random, members);
   const operator = one<string>(random, operators[type]);
-  const count = /^set|notSet/.test(operator) ? 0 : /Range/.test(operator) ? 2 : /quals|ontains/.test(operator) ? 1 + random.below(2) : 1;
-  return { member, operator, ...(count === 0 ? {} : { values: list<string | number | boolean>(random, values[type], count) }) };
+  const count = /^set|notSet/.test(operator)
+    ? 0
+    : /Range/.test(operator)
+      ? 2
+      : /quals|ontains/.test(operator)
+        ? 1 + random.below(2)
+        : 1;
+  return {
+    member,
+    operator,
+    ...(count === 0 ? {} : { values: list<string | number | boolean>(random, values[type], count) }),
+  };
 }
 
 const conditions = [
@@ -57,27 +76,38 @@ const conditions = [
   "{ securityContext.shop.s != 'b' }",
 ];
 
-function randomEntry(random: Random, names: readonly string[], filters: readonly Filterable[], isKind: boolean): object {
+function randomEntry(
+  random: Random,
+  names: readonly string[],
+  filters: readonly Filterable[],
+  isKind: boolean,
+): object {
   const masked = chance(random, 35) ? names.filter(() => chance(random, 15)) : [];
   const others = names.filter((name) => !masked.includes(name));
   const shape = isKind ? 5 : random.below(6);
   const level =
     shape === 0
-      ? { includes: others.filter(() => chance(random, 70)) }
+      ? chance(random, 25)
+        ? { includes: [] }
+        : { includes: others.filter(() => chance(random, 70)) }
       : shape === 1
         ? { excludes: others.filter(() => chance(random, 15)) }
         : shape === 2
           ? { includes: '*', excludes: others.filter(() => chance(random, 10)) }
           : undefined;
-  const rows = random.below(5);
+  const rows = random.below(6);
   return {
     ...(chance(random, 20) ? { groups: list(random, groups, 2) } : { group: one(random, [...groups, '*', '*']) }),
     ...(chance(random, 12) ? { conditions: [{ if: one(random, conditions) }] } : {}),
     ...(rows === 0
       ? {}
-      : rows === 1
+      : rows < 3
         ? { row_level: { allow_all: true } }
-        : { row_level: { filters: Array.from({ length: 1 + random.below(2) }, () => randomFilter(random, filters)) } }),
+        : {
+            row_level: {
+              filters: Array.from({ length: chance(random, 80) ? 1 : 2 }, () => randomFilter(random, filters)),
+            },
+          }),
     ...(level === undefined ? {} : { member_level: level }),
     ...(masked.length === 0 ? {} : { member_masking: { includes: masked } }),
     ...(chance(random, 70) ? { embed_tenants: true } : {}),
@@ -103,7 +133,7 @@ export function randomModelText(world: World, random: Random): string {
       ? {}
       : {
           access_policy: Array.from({ length: 1 + random.below(3) }, (_, at) =>
-            randomEntry(random, names, filters, at === 0 && chance(random, 60)),
+            randomEntry(random, names, filters, at === 0 && chance(random, 75)),
           ),
         };
   const file = {
@@ -132,7 +162,8 @@ export function randomModelText(world: World, random: Random): string {
 /** A user, in one group or more mostly. */
 export function randomSubject(random: Random): Subject {
   const attribute = (items: readonly AttributeValue[]) => one(random, items);
-  const maybe = <T>(name: string, value: T): Readonly<Record<string, T>> => (chance(random, 80) ? { [name]: value } : {});
+  const maybe = <T>(name: string, value: T): Readonly<Record<string, T>> =>
+    chance(random, 90) ? { [name]: value } : {};
   return {
     groups: groups.filter(() => chance(random, 55)),
     userAttributes: {

@@ -7,7 +7,8 @@ import { createTable, engineNames, openEngine, type TestEngine } from '../../eng
 import { loadModel } from '../../load-model.ts';
 import { randomFrom } from '../random.ts';
 import { type Case, isVisible } from './admission.ts';
-import { compare, Difference, type Outcome } from './compare.ts';
+import { compare, compareJson, Difference, type Outcome } from './compare.ts';
+import { randomJson } from './json-questions.ts';
 import { type Choice, randomQuestion } from './questions.ts';
 import { randomModelText, randomSubject } from './rules.ts';
 import { columnsOf, randomWorld, type World } from './world.ts';
@@ -58,19 +59,32 @@ export async function runSeed(engine: TestEngine, seed: number, outcomes: Outcom
     const text = randomModelText(world, random);
     const model = loadModel(text);
     for (let user = 0; user < users; user += 1) {
-      const it: Case = { world, model, subject: randomSubject(random) };
-      const seen = choicesFor(it, false);
+      let it: Case = { world, model, subject: randomSubject(random) };
+      let seen = choicesFor(it, false);
+      // Who sees nothing is refused everything: a few of these are enough.
+      for (let tries = 0; tries < 4 && world.views.every(({ name }) => seen(name).length === 0); tries += 1) {
+        it = { ...it, subject: randomSubject(random) };
+        seen = choicesFor(it, false);
+      }
       const open = choicesFor(it, true);
       for (let at = 0; at < questions; at += 1) {
-        const question = randomQuestion(world, random, random.below(12) === 0 ? open : seen);
+        const membersOf = random.below(12) === 0 ? open : seen;
+        const json = at % 4 === 3 ? randomJson(world, random, membersOf) : null;
         try {
-          outcomes[await compare(engine, it, question)] += 1;
+          const outcome =
+            json === null
+              ? await compare(engine, it, randomQuestion(world, random, membersOf))
+              : await compareJson(engine, it, json);
+          outcomes[outcome] += 1;
         } catch (error) {
           const rows = world.cubes.map(({ name, rows: of }) => `${name}: ${JSON.stringify(of)}`).join('\n');
           const what = error instanceof Difference ? error.message : String(error);
-          throw new Error(`seed ${seed} on ${engine.name}, policies ${set}, user ${user}, question ${at}: ${what}\n${text}\n${rows}`, {
-            cause: error,
-          });
+          throw new Error(
+            `seed ${seed} on ${engine.name}, policies ${set}, user ${user}, question ${at}: ${what}\n${text}\n${rows}`,
+            {
+              cause: error,
+            },
+          );
         }
       }
     }
@@ -99,7 +113,9 @@ if (import.meta.main) {
     await runSeed(engine, first + at, outcomes);
     if (at % 100 === 99 || at === seeds - 1) {
       const seconds = ((performance.now() - started) / 1000).toFixed(0);
-      process.stdout.write(`${(at + 1) * runsPerSeed} runs in ${seconds} s, next seed ${first + at + 1}: ${JSON.stringify(outcomes)}\n`);
+      process.stdout.write(
+        `${(at + 1) * runsPerSeed} runs in ${seconds} s, next seed ${first + at + 1}: ${JSON.stringify(outcomes)}\n`,
+      );
     }
   }
   await engine.close();

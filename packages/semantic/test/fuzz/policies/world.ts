@@ -68,7 +68,8 @@ export const columnsOf = (world: World): Readonly<Record<string, ColumnType>> =>
 });
 
 const times = <T>(count: number, make: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at));
-const own = (cube: string, ...members: readonly string[]): readonly Place[] => members.map((member) => ({ cube, member }));
+const own = (cube: string, ...members: readonly string[]): readonly Place[] =>
+  members.map((member) => ({ cube, member }));
 
 /** What a cube's members are, for the rules. */
 function notesOf(cube: string, child: string | undefined, hasKey: boolean): ReadonlyMap<string, MemberNote> {
@@ -97,9 +98,10 @@ function notesOf(cube: string, child: string | undefined, hasKey: boolean): Read
     ['next', dimension('number', null, ...own(cube, 'n'))],
     ['far', dimension('string', 'off', ...(child === undefined ? own(cube, 's') : beside('s')))],
     ...(child === undefined || !hasKey ? [] : [['made', dimension('number', null, ...beside('total'))] as const]),
+    ...(child === undefined || !hasKey ? [] : [['narrow', dimension('number', null, ...beside('rows'))] as const]),
     ['big', { kind: 'segment', type: 'boolean', reads: own(cube, 'n'), mask: null }],
     ['rows', measure(null)],
-    ['some', measure(null, ...own(cube, 'n'))],
+    ['few', measure(null, ...own(cube, 'n'))],
     ['total', measure(0, ...own(cube, 'n'))],
     ['sum', measure(null)],
     ['mean', measure(null, ...own(cube, 'next'))],
@@ -107,7 +109,7 @@ function notesOf(cube: string, child: string | undefined, hasKey: boolean): Read
     ['kinds', measure(null, ...own(cube, 'loud'))],
     ['custom', measure(null)],
     ['ratio', measure(null, ...own(cube, 'total', 'rows'))],
-    ['cross', measure(null, ...own(cube, 'ratio'), ...beside('rows'))],
+    ['mixed', measure(null, ...own(cube, 'ratio'), ...beside('rows'))],
     ['rolled', measure(null, ...own(cube, 'n'))],
     ['before', measure(null, ...own(cube, 'total', 't'))],
     ['whole', measure(null, ...own(cube, 'sum'))],
@@ -127,26 +129,39 @@ export function randomWorld(random: Random, prefix: string): World {
     // Declared in either: what is not joined to lower numbers is a root of its own.
     return random.below(3) > 0
       ? { from: other, to: at + 1, relationship }
-      : { from: at + 1, to: other, relationship: relationship === 'one_to_many' ? ('many_to_one' as const) : relationship };
+      : {
+          from: at + 1,
+          to: other,
+          relationship: relationship === 'one_to_many' ? ('many_to_one' as const) : relationship,
+        };
   });
   const name = (at: number) => `c${at}`;
   const cubes = times(count, (at): WorldCube => {
     const edges = links
       .filter(({ from }) => from === at)
       .map(({ to, relationship }): Edge => ({ target: name(to), relationship }));
-    const rows = times(random.below(7), (row): TableRow => ({
-      id: row + 1,
-      s: random.pick(['a', 'b', 'b', null]),
-      n: random.pick([0, 1, 2, 3, null]),
-      v: random.pick([1, 5, 9, -4, null]),
-      t: random.pick(['2023-12-31 23:30:00', '2024-01-15 00:00:00', '2024-02-29 10:00:00', '2024-03-01 00:00:00', null]),
-      b: random.pick([true, false, null]),
-      owner: 1 + random.below(2),
-      note: random.pick(['x', 'y']),
-      ...Object.fromEntries(
-        times(count, (other) => [`f_${name(other)}`, random.below(6) === 0 ? null : 1 + random.below(7)]),
-      ),
-    }));
+    const rows = times(
+      random.below(8) === 0 ? 0 : 3 + random.below(5),
+      (row): TableRow => ({
+        id: row + 1,
+        s: random.pick(['a', 'b', 'b', null]),
+        n: random.pick([0, 1, 2, 3, null]),
+        v: random.pick([1, 5, 9, -4, null]),
+        t: random.pick([
+          '2023-12-31 23:30:00',
+          '2024-01-15 00:00:00',
+          '2024-02-29 10:00:00',
+          '2024-03-01 00:00:00',
+          null,
+        ]),
+        b: random.pick([true, false, null]),
+        owner: 1 + random.below(2),
+        note: random.pick(['x', 'y']),
+        ...Object.fromEntries(
+          times(count, (other) => [`f_${name(other)}`, random.below(6) === 0 ? null : 1 + random.below(7)]),
+        ),
+      }),
+    );
     const hasKey = random.below(12) > 0;
     const members = notesOf(name(at), edges[0]?.target, hasKey);
     return { name: name(at), table: `${prefix}c${at}`, hasKey, edges, rows, members };
@@ -183,8 +198,14 @@ export function placeOf(world: World, relation: string, name: string): Place | n
   return known ? { cube, member } : null;
 }
 
+const memory = new WeakMap<World, Map<string, readonly Place[]>>();
+
 /** The members that one reads, directly and through others, of any cube, without itself. */
 export function readsOf(world: World, { cube, member }: Place): readonly Place[] {
+  const known = memory.get(world) ?? new Map<string, readonly Place[]>();
+  memory.set(world, known);
+  const before = known.get(`${cube}.${member}`);
+  if (before !== undefined) return before;
   const found = new Map<string, Place>();
   const follow = (place: Place): void => {
     for (const read of world.cubes.find((it) => it.name === place.cube)?.members.get(place.member)?.reads ?? []) {
@@ -196,6 +217,7 @@ export function readsOf(world: World, { cube, member }: Place): readonly Place[]
   };
   follow({ cube, member });
   found.delete(`${cube}.${member}`);
+  known.set(`${cube}.${member}`, [...found.values()]);
   return [...found.values()];
 }
 
@@ -208,7 +230,7 @@ export function modelFileOf(world: World): { readonly cubes: readonly object[]; 
         many_to_one: `{CUBE}.f_${target} = {${target}.id}`,
         one_to_many: `{CUBE}.id = {${target}}.f_${name}`,
         one_to_one: `{CUBE.id} = {${target}.id}`,
-      }[relationship as 'many_to_one' | 'one_to_many' | 'one_to_one'];
+      }[relationship];
       return { name: target, relationship, sql };
     });
     return {
@@ -225,12 +247,23 @@ export function modelFileOf(world: World): { readonly cubes: readonly object[]; 
         { name: 'loud', sql: 'UPPER({s})', type: 'string', mask: { sql: '{CUBE}.note' } },
         { name: 'next', sql: '{n} + 1', type: 'number', mask: { sql: '{CUBE}.owner' } },
         { name: 'far', sql: child === undefined ? '{s}' : `{${child}.s}`, type: 'string', mask: 'off' },
-        ...(child === undefined || !hasKey ? [] : [{ name: 'made', sql: `{${child}.total}`, type: 'number', sub_query: true }]),
+        ...(child === undefined || !hasKey
+          ? []
+          : [
+              { name: 'made', sql: `{${child}.total}`, type: 'number', sub_query: true },
+              {
+                name: 'narrow',
+                sql: `{${child}.rows}`,
+                type: 'number',
+                sub_query: true,
+                propagate_filters_to_sub_query: true,
+              },
+            ]),
       ],
       segments: [{ name: 'big', sql: '{n} > 1' }],
       measures: [
         { name: 'rows', type: 'count' },
-        { name: 'some', type: 'count', filters: [{ sql: '{n} > 1' }] },
+        { name: 'few', type: 'count', filters: [{ sql: '{n} > 1' }] },
         { name: 'total', type: 'sum', sql: '{n}', mask: 0 },
         { name: 'sum', type: 'sum', sql: '{CUBE}.v' },
         { name: 'mean', type: 'avg', sql: '{next}' },
@@ -238,7 +271,7 @@ export function modelFileOf(world: World): { readonly cubes: readonly object[]; 
         { name: 'kinds', type: 'count_distinct', sql: '{loud}' },
         { name: 'custom', type: 'number_agg', sql: 'SUM({CUBE}.v) + COUNT(*)' },
         { name: 'ratio', type: 'number', sql: '1.0 * {total} / {rows}' },
-        { name: 'cross', type: 'number', sql: child === undefined ? '{ratio} + 1' : `{ratio} + {${child}.rows}` },
+        { name: 'mixed', type: 'number', sql: child === undefined ? '{ratio} + 1' : `{ratio} + {${child}.rows}` },
         { name: 'rolled', type: 'sum', sql: '{n}', rolling_window: { trailing: '2 month' } },
         {
           name: 'before',

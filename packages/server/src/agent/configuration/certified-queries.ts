@@ -1,7 +1,7 @@
 /** Which certified query a question asks for, and whether a query that ran is one. Pure. */
 
-import { stem, wordsOf } from '@inlay/semantic/search/words.ts';
 import { parseSql } from '@inlay/semantic/sql/parse-sql.ts';
+import { stem, wordsOf } from '@inlay/semantic/words.ts';
 import type { CertifiedQuery } from './agent-configuration.ts';
 
 /**

@@ -7,8 +7,9 @@ import type {
   SharedV4Warning,
 } from '@ai-sdk/provider';
 import { InlayError } from '../../errors.ts';
+import { settleUntil } from '../../waiting.ts';
 import { followSignal } from '../follow-signal.ts';
-import { readTogether, settleUntil } from '../settle-until.ts';
+import { readTogether } from '../read-until.ts';
 import type { LanguageModelEvent } from './language-model.ts';
 import { createStorableText, storable } from './storable.ts';
 import { collectTurn } from './turn-data.ts';

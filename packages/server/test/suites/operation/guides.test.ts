@@ -19,6 +19,7 @@ let embedding: string;
 let creatorMode: string;
 let chat: string;
 let mcp: string;
+let dataApi: string;
 beforeAll(async () => {
   server = await openTestServer();
   folder = await mkdtemp(join(tmpdir(), 'inlay-guides-'));
@@ -28,6 +29,7 @@ beforeAll(async () => {
   chat = await readFile(join(root, 'docs/guides/chat.md'), 'utf8');
   creatorMode = await readFile(join(root, 'docs/guides/creator-mode.md'), 'utf8');
   mcp = await readFile(join(root, 'docs/guides/mcp.md'), 'utf8');
+  dataApi = await readFile(join(root, 'docs/guides/data-api.md'), 'utf8');
 });
 afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
@@ -124,6 +126,13 @@ describe('embed a session', () => {
     await expect(output('sh', 'check.sh', check)).rejects.toMatchObject({ code: 1, stdout: '' });
     expect(await output('sh', 'list.sh', list)).toContain('["https://app.example.com","http://localhost:5173"]');
     expect((await output('sh', 'check.sh', check)).trimEnd()).toBe(program(embedding, 'With CORS', '').trimEnd());
+  });
+});
+
+describe('the data API', () => {
+  test("Cube's client prints what the guide says", async () => {
+    const printed = await output(process.execPath, 'charts.mjs', program(dataApi, 'In a service', 'js'));
+    expect(printed).toBe(program(dataApi, 'In a service', 'text'));
   });
 });
 

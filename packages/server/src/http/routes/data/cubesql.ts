@@ -7,16 +7,18 @@ import { requireCaller } from '../../authenticate.ts';
 import { deploymentAccessHook } from '../../deployment-access.ts';
 import { failureOf } from '../../error-response.ts';
 import { disconnectSignal, sendNdjson } from '../../ndjson.ts';
-import { createPlaces } from '../../places.ts';
+import type { Places } from '../../places.ts';
 import { resolveScope } from '../../resolve-branch.ts';
 import { sessionSettingsOf } from '../../resolve-principal.ts';
 import { type App, errorReplies } from '../../route.ts';
 
-/** POST /api/v1/deployments/{deploymentId}/cubesql: the rows of a semantic query, as the caller's user (http-api.md). */
-export function cubeSqlRoute(app: App, context: Context): void {
+/**
+ * POST /api/v1/deployments/{deploymentId}/cubesql: the rows of a semantic query, as the caller's user (http-api.md).
+ * @param places of the data API, shared by its routes
+ */
+export function cubeSqlRoute(app: App, context: Context, places: Places): void {
   const { db, clock, config, deployments, log, query, shapes, rateLimits, watches } = context;
   const { queryTimeoutMs } = config;
-  const places = createPlaces(config.dataRepliesPerUserMax);
   app.post(
     '/api/v1/deployments/:deploymentId/cubesql',
     {

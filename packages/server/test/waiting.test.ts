@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { readUntil, settleUntil } from '../src/agent/settle-until.ts';
+import { readUntil } from '../src/agent/read-until.ts';
+import { settleUntil } from '../src/waiting.ts';
 
 const never = new AbortController().signal;
 

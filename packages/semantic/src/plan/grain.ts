@@ -1,8 +1,9 @@
 /** The units that times are truncated to: those that are built in, and those that a time dimension of the model declares. */
 import type { Dialect } from '../dialects/dialect.ts';
 import type { CustomGranularity, Dimension, Interval } from '../model/data-model.ts';
+import { lengthOf } from '../model/interval.ts';
 import { type DatePart, type Granularity, granularities } from '../query/semantic-query.ts';
-import { daysOf, hasDays, hasMonths, hasSeconds, monthsOf, secondsOf } from './interval.ts';
+import { hasDays, hasMonths, hasSeconds } from './interval-arithmetic.ts';
 
 /** A unit of time that divides the time line into buckets. */
 export type Grain =
@@ -25,20 +26,9 @@ export function emitTrunc(grain: Grain, sql: string, dialect: Dialect): string {
   return dialect.dateBin(grain.granularity.interval, grain.granularity.origin, sql);
 }
 
-const units: Readonly<Record<Granularity, Interval>> = {
-  second: secondsOf(1),
-  minute: secondsOf(60),
-  hour: secondsOf(3600),
-  day: daysOf(1),
-  week: daysOf(7),
-  month: monthsOf(1),
-  quarter: monthsOf(3),
-  year: monthsOf(12),
-};
-
 /** The length of a bucket: what lies between its beginning and that of the next. */
 export const unitOf = (grain: Grain): Interval =>
-  grain.kind === 'built-in' ? units[grain.granularity] : grain.granularity.interval;
+  grain.kind === 'built-in' ? lengthOf(1, grain.granularity) : grain.granularity.interval;
 
 /** Whether its buckets begin at midnight, and whether on the first of a month. */
 export function beginsAt(grain: Grain): { readonly midnight: boolean; readonly firstOfMonth: boolean } {
@@ -58,10 +48,11 @@ export function nests(fine: Grain, coarse: Grain): boolean {
   if (fine.kind === 'declared') {
     if (coarse.kind === 'declared') return fine.granularity === coarse.granularity;
     const { midnight, firstOfMonth } = beginsAt(fine);
-    const isOne = (unit: Interval) => JSON.stringify(fine.granularity.interval) === JSON.stringify(unit);
+    const isOne = (unit: Granularity) =>
+      JSON.stringify(fine.granularity.interval) === JSON.stringify(lengthOf(1, unit));
     // Calendar days and months under another name.
-    if (midnight && isOne(units.day)) return nests(builtIn('day'), coarse);
-    return firstOfMonth && isOne(units.month) && nests(builtIn('month'), coarse);
+    if (midnight && isOne('day')) return nests(builtIn('day'), coarse);
+    return firstOfMonth && isOne('month') && nests(builtIn('month'), coarse);
   }
   if (coarse.kind === 'declared') {
     const { midnight, firstOfMonth } = beginsAt(coarse);

@@ -1,21 +1,6 @@
-/** Waiting for others' work no longer than a signal allows, whether they heed it or not. */
+/** Reading others' streams no longer than a signal allows, whether they heed it or not. */
 import { InlayError } from '../errors.ts';
 import { followSignal } from './follow-signal.ts';
-
-/** What `promise` settles with, or the signal's reason as soon as it aborts. The work is left to end by itself. */
-export async function settleUntil<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason);
-  // The loser of the race must not become an unhandled rejection.
-  promise.catch(() => undefined);
-  if (signal.aborted) onAbort();
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([aborted, promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
-}
 
 /** Events that are read ahead of who handles them, at most. */
 const readyMax = 256;

@@ -1,13 +1,6 @@
 /** Lengths of calendar time, and what can be said of them without a calendar. */
 import type { Interval } from '../model/data-model.ts';
 
-/** Whole months. */
-export const monthsOf = (months: number): Interval => ({ months, days: 0, seconds: 0 });
-/** Whole days. */
-export const daysOf = (days: number): Interval => ({ months: 0, days, seconds: 0 });
-/** Whole seconds. */
-export const secondsOf = (seconds: number): Interval => ({ months: 0, days: 0, seconds });
-
 /** Whether it holds months. */
 export const hasMonths = ({ months }: Interval): boolean => months !== 0;
 /** Whether it holds days. */

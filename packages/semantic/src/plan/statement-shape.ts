@@ -4,7 +4,7 @@
  */
 import type { ParameterType } from '../dialects/dialect.ts';
 import type { CubeMember, DataModel, SqlTemplate } from '../model/data-model.ts';
-import type { ResolvedStatement } from './resolved-statement.ts';
+import type { ResolvedStatement } from '../query/resolved-statement.ts';
 
 /** A value of a query, as it is bound: equal ones are one parameter. */
 export interface QueryValue {

@@ -1,0 +1,10 @@
+/** Patterns of LIKE that find a text, whatever characters are in it. */
+
+/** Where in a text another is looked for. */
+export type Pattern = 'anywhere' | 'at-start' | 'at-end';
+
+/** A text as a pattern of LIKE, its own wildcards escaped by a backslash. */
+export function likePattern(text: string, pattern: Pattern): string {
+  const escaped = text.replaceAll(/[\\%_]/g, (character) => `\\${character}`);
+  return `${pattern === 'at-start' ? '' : '%'}${escaped}${pattern === 'at-end' ? '' : '%'}`;
+}

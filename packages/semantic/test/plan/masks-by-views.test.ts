@@ -1,0 +1,91 @@
+/** A measure that a view masks is its mask wherever the view leads to it: in sub-queries, and from another root. */
+import { beforeAll, describe, expect, test } from 'vitest';
+import { compileSql } from '../../src/compile-sql.ts';
+import type { Subject } from '../../src/policy/subject.ts';
+import { createTable, engineNames, useEngine, type Value } from '../engines.ts';
+import { loadModel } from '../load-model.ts';
+
+const model = loadModel(`
+cubes:
+  - name: teams
+    sql_table: teams
+    joins: [{ name: people, relationship: one_to_many, sql: "{CUBE}.id = {people}.team_id" }]
+    dimensions:
+      - { name: id, sql: id, type: number, primary_key: true }
+      - { name: pay_of_all, sql: "{people.pay}", type: number, sub_query: true }
+    measures:
+      - { name: teams_count, type: count }
+      - { name: pay_each, sql: "{people.pay} / {teams_count}", type: number }
+  - name: people
+    sql_table: people
+    dimensions: [{ name: id, sql: id, type: number, primary_key: true }]
+    measures: [{ name: pay, type: sum, sql: pay, mask: -1 }]
+  - name: rooms
+    sql_table: rooms
+    joins: [{ name: people, relationship: many_to_one, sql: "{CUBE}.person_id = {people.id}" }]
+    dimensions: [{ name: id, sql: id, type: number, primary_key: true }]
+    measures:
+      - { name: rooms_count, type: count }
+      - { name: pay_per_room, sql: "{people.pay} / {rooms_count}", type: number }
+views:
+  - name: office
+    cubes:
+      - { join_path: teams, includes: "*", excludes: [id] }
+      - { join_path: teams.people, includes: [pay] }
+      - { join_path: rooms, includes: [rooms_count, pay_per_room] }
+    access_policy:
+      - group: boss
+      - group: clerk
+        member_masking: { includes: [pay] }
+`);
+const user = (group: string): Subject => ({
+  groups: [group],
+  userAttributes: {},
+  securityContext: {},
+  embedTenantName: null,
+  isEmbedTenantScope: false,
+  seesUnprotected: false,
+});
+
+const answers: readonly [what: string, sql: string, boss: Value[][], clerk: Value[][]][] = [
+  ['by itself', 'SELECT MEASURE(pay) FROM office', [[70]], [[-1]]],
+  [
+    'in a sub-query',
+    'SELECT pay_of_all, MEASURE(teams_count) FROM office GROUP BY 1 ORDER BY 1',
+    [
+      [30, 1],
+      [40, 1],
+    ],
+    [[-1, 2]],
+  ],
+  ['in a sub-query that is filtered by', 'SELECT MEASURE(teams_count) FROM office WHERE pay_of_all = 30', [[1]], [[0]]],
+  ['in another measure', 'SELECT MEASURE(pay_each) FROM office', [[35]], [[-0.5]]],
+  ['from another root', 'SELECT MEASURE(pay_per_room) FROM office', [[17.5]], [[-0.25]]],
+];
+
+describe.each(engineNames)('%s', (name) => {
+  const engine = useEngine(name);
+  beforeAll(async () => {
+    await createTable(engine(), 'teams', { id: 'bigint' }, [[1], [2]]);
+    await createTable(engine(), 'people', { id: 'bigint', team_id: 'bigint', pay: 'bigint' }, [
+      [1, 1, 10],
+      [2, 1, 20],
+      [3, 2, 40],
+    ]);
+    const rooms = [
+      [1, 1],
+      [2, 2],
+      [3, 3],
+      [4, null],
+    ];
+    await createTable(engine(), 'rooms', { id: 'bigint', person_id: 'bigint' }, rooms);
+  });
+
+  test.each(answers)('%s', async (_, sql, boss, clerk) => {
+    const ask = async (group: string) => {
+      const compiled = compileSql(sql, model, user(group), engine().dialect);
+      return engine().run(compiled.sql, compiled.parameters);
+    };
+    expect([await ask('boss'), await ask('clerk')]).toEqual([boss, clerk]);
+  });
+});

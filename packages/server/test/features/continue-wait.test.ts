@@ -1,0 +1,77 @@
+/** Queries of /load that take longer than a call may wait: `Continue wait`, and who stops them. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type CubeWorld, openCubeWorld } from '../cube-world.ts';
+
+let world: CubeWorld;
+let seven: string;
+beforeAll(async () => {
+  world = await openCubeWorld({ config: { continueWaitMs: 20, resultCacheBytesMax: 0, dataRepliesPerUserMax: 3 } });
+  seven = await world.merchant(7);
+});
+afterAll(() => world.close());
+
+const load = (query: object, authorization: string, signal?: AbortSignal) =>
+  fetch(`${world.urlOf(world.shops.demo)}/load`, {
+    method: 'POST',
+    headers: { authorization, 'content-type': 'application/json' },
+    body: JSON.stringify({ query }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+
+/** Resolves when the warehouse runs as many queries at once as it can. */
+async function isBusy(): Promise<boolean> {
+  const { warehouse } = await world.server.context.deployments.get(world.server.accountId, 9, null);
+  const quick = { sql: 'SELECT 1', parameters: [] };
+  const { signal } = new AbortController();
+  return warehouse.query(quick, { signal, timeoutMs: 200 }).then(
+    () => false,
+    () => true,
+  );
+}
+
+test('a slow query is asked again until it is there', async () => {
+  const waits: unknown[] = [];
+  const query = { measures: ['slow.count'] };
+  const result = await world.client(seven).load(query, { progressCallback: (progress) => waits.push(progress) });
+  expect(result.rawData()).toEqual([{ 'slow.count': expect.any(Number) }]);
+  expect(waits.length).toBeGreaterThan(0);
+});
+
+test('a slow query that fails says so to whoever comes back', async () => {
+  const query = { measures: ['slow.count'], filters: [{ member: 'slow.id', operator: 'gte', values: [1] }] };
+  const first = await load(query, seven);
+  expect([first.status, await first.json()]).toEqual([200, { error: 'Continue wait' }]);
+  // The user ends: the query is stopped, and the token opens nothing any more.
+  const { db } = world.server.context;
+  await db.deleteFrom('sessions').where('account_id', '=', world.server.accountId).execute();
+  expect((await load(query, seven)).status).toBe(401);
+  seven = await world.merchant(7);
+});
+
+test('whoever goes away stops the query, unless another call waits for it', async () => {
+  const other = await world.merchant(8);
+  const query = (id: number) => ({
+    measures: ['endless.count'],
+    filters: [{ member: 'endless.id', operator: 'gt', values: [id] }],
+  });
+  // Polled for as long as it has not begun to run in all of the warehouse's places.
+  const running = [1, 2, 3].map(async (id) => {
+    const stop = new AbortController();
+    const poll = async (): Promise<void> => {
+      for (;;) {
+        const reply = await load(query(id), other, stop.signal).catch(() => null);
+        if (reply === null) return;
+        expect([reply.status, await reply.text().catch(() => '{"error":"Continue wait"}')]).toEqual([
+          200,
+          '{"error":"Continue wait"}',
+        ]);
+      }
+    };
+    return { stop, polling: poll() };
+  });
+  const polls = await Promise.all(running);
+  await expect.poll(isBusy, { timeout: 10_000 }).toBe(true);
+  for (const { stop } of polls) stop.abort();
+  await Promise.all(polls.map(({ polling }) => polling));
+  await expect.poll(isBusy, { timeout: 20_000 }).toBe(false);
+});
