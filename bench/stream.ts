@@ -1,6 +1,6 @@
 /**
- * The warehouse's streams: a million rows to a socket beside a bare loop over the same chunks of DuckDB, each in a process of its own
- * so that their memory can be told apart; and how soon an engine is free once a query is aborted.
+ * Streams: a million rows through the whole server (`/cubesql`) to a socket, beside a bare loop over the same chunks of DuckDB, each in
+ * a process of its own so that their memory can be told apart; and how soon an engine is free once a query is aborted.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -23,7 +23,7 @@ const abortRounds = 20;
 /** Minutes of work; in PostgreSQL and DuckDB alike. */
 const endless = 'SELECT count(*) FROM numbers a, numbers b WHERE (a.i + b.i) % 7 = 9';
 
-const runSchema = z.object({ ms: z.number(), peakRss: z.number(), bytes: z.number() });
+const runSchema = z.object({ ms: z.number(), cpuMs: z.number(), peakRss: z.number(), bytes: z.number() });
 
 /** The speed and the memory of a stream, and the time of an abort. */
 export async function benchStream(): Promise<Figure[]> {
@@ -54,27 +54,28 @@ function streamFigures(folder: string): Figure[] {
   };
   const taken = Array.from({ length: rounds }, () => ({ ours: run('ours', rowsMost), floor: run('floor', rowsMost) }));
   const few = run('ours', rowsMost / 10);
-  const rate = (who: 'ours' | 'floor') => rowsMost / (median(taken.map((one) => one[who].ms)) / 1000);
-  const peak = (who: 'ours' | 'floor') => median(taken.map((one) => one[who].peakRss));
+  const middle = (who: 'ours' | 'floor', what: 'ms' | 'cpuMs' | 'peakRss') =>
+    median(taken.map((one) => one[who][what]));
+  const rate = (who: 'ours' | 'floor') => rowsMost / (middle(who, 'ms') / 1000);
   const megabytes = (bytes: number): string => `${Math.round(bytes / 1e6)} MB`;
   return [
     {
-      claim: 'stream: 1,000,000 rows to a socket (floor: a bare loop over the same chunks)',
+      claim: 'stream: 1,000,000 rows through /cubesql (floor: a bare loop over the same chunks)',
       ours: perSecond(rate('ours')),
       floor: perSecond(rate('floor')),
       ratio: rate('ours') / rate('floor'),
     },
     {
-      claim: 'stream: peak memory at 1,000,000 rows (floor: the bare loop)',
-      ours: megabytes(peak('ours')),
-      floor: megabytes(peak('floor')),
-      ratio: peak('ours') / peak('floor'),
+      claim: 'stream: its processor time (floor: the bare loop)',
+      ours: ms(middle('ours', 'cpuMs')),
+      floor: ms(middle('floor', 'cpuMs')),
+      ratio: middle('ours', 'cpuMs') / middle('floor', 'cpuMs'),
     },
     {
-      claim: 'stream: peak memory at 1,000,000 rows (floor: ours at 100,000)',
-      ours: megabytes(peak('ours')),
+      claim: 'stream: peak memory of the server at 1,000,000 rows (floor: at 100,000)',
+      ours: megabytes(middle('ours', 'peakRss')),
       floor: megabytes(few.peakRss),
-      ratio: peak('ours') / few.peakRss,
+      ratio: middle('ours', 'peakRss') / few.peakRss,
     },
   ];
 }

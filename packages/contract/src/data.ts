@@ -53,8 +53,8 @@ export const metaQuerySchema = z.object({
   branch,
 });
 
-/** The body of POST …/meta. */
-export const metaRequestSchema = z.object({ onlyViews: z.boolean().optional(), branch, sessionSettings });
+/** The body of POST …/meta; none is needed with an embed token. */
+export const metaRequestSchema = z.object({ onlyViews: z.boolean().optional(), branch, sessionSettings }).nullish();
 
 /** The query string of GET …/load and …/sql. */
 export const loadQuerySchema = z.object({

@@ -92,7 +92,7 @@ describe('the table', () => {
   test.each(limitNames)('%s: its range holds its default, and its unit ends its name', (name) => {
     const { value, min, max, meaning } = limitRules[name];
     expect([min <= value, value <= max, Number.isSafeInteger(max)]).toEqual([true, true, true]);
-    expect(name).toMatch(/(Max|Ms|Seconds|SecondsDefault)$/);
+    expect(name).toMatch(/(Max|Ms|Seconds|Default)$/);
     expect(meaning).toMatch(/^[A-Z].+\.$/);
     expect(limitVariable(name)).toMatch(/^INLAY(_[A-Z]+)+$/);
   });

@@ -1,4 +1,5 @@
 /** Names for hints: what was meant, and how to write it. */
+import { reservedWords } from './reserved-words.ts';
 
 /** The names most like a name that was not found, the nearest first; at most three, none when none is like it. */
 export function nearNames(name: string, candidates: readonly string[]): readonly string[] {
@@ -20,8 +21,9 @@ export function closestNames(name: string, candidates: readonly string[]): strin
   return near.length === 0 ? '' : `Closest: ${near.map(asWritten).join(', ')}`;
 }
 
-/** A name as it has to be written in SQL: one with capitals needs quotes, or it is read in small letters. */
-export const asWritten = (name: string): string => (/^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name}"`);
+/** A name as it has to be written in SQL: one with capitals needs quotes, or it is read in small letters, and so does a word of SQL. */
+export const asWritten = (name: string): string =>
+  /^[a-z_][a-z0-9_]*$/.test(name) && !reservedWords.has(name) ? name : `"${name}"`;
 
 /** The number of edits from one to the other; a name that holds the other is nearly as near as one that is an edit away. */
 function nearness(wanted: string, candidate: string): number {

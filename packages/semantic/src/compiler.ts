@@ -115,14 +115,17 @@ const sameOwners = (one: readonly PolicyOwner[], other: readonly PolicyOwner[]):
 
 /**
  * Which slot is bound to which value of the query. Null when the SQL cannot be bound anew: a value that the shape leaves out is bound
- * nowhere, so it may have decided something.
+ * nowhere, so it may have decided something; or something is bound that the query does not say, so it was made of what it says.
  */
-function numbersOf(slots: readonly Slot[], { values }: StatementShape): readonly (number | null)[] | null {
+function numbersOf(slots: readonly Slot[], { values, written }: StatementShape): readonly (number | null)[] | null {
   const numbers = slots.map(({ origin, type, value }) => {
-    if (origin !== null) return null;
-    const number = values.findIndex((it) => it.type === type && it.value === value);
+    const number = origin === null ? values.findIndex((it) => it.type === type && it.value === value) : -1;
     return number === -1 ? null : number;
   });
+  const isMade = slots.some(
+    ({ origin, type, value }, at) => origin === null && numbers[at] === null && !written.has(`${type} ${value}`),
+  );
+  if (isMade && values.length > 0) return null;
   return values.every((_, number) => numbers.includes(number)) ? numbers : null;
 }
 

@@ -79,6 +79,14 @@ describe('kept plans', () => {
     );
   });
 
+  test('a pattern stays what it is where a value that was equal to it is another', () => {
+    const compiler = createCompiler(model, duckdb);
+    for (const value of ['web', 'store']) {
+      const sql = `SELECT channel FROM sales WHERE channel LIKE 'w\\eb' AND channel <> '${value}'`;
+      expect(compiler.compile(sql, platform)).toEqual(compileSql(sql, model, platform, duckdb));
+    }
+  });
+
   test('one plan serves other values and other users', () => {
     let compiled = 0;
     const counting = {

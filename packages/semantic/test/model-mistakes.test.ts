@@ -1,6 +1,6 @@
 /** The mistakes of a first afternoon with YAML, each in a model that is right else: one message, at its place, with the cure. */
 import { describe, expect, test } from 'vitest';
-import { issuesOf } from './load-model.ts';
+import { issuesOf, warningsOf } from './load-model.ts';
 
 const right = `cubes:
   - name: orders
@@ -104,6 +104,12 @@ describe('one message each', () => {
       /^m0.yml:16:15 type has to be one of .*, not "countdistinct"; did you mean "count_distinct"\?$/,
     ],
     [
+      'words for the agent',
+      '        type: count_distinct',
+      '        type: count_distinct\n        synonyms: [customers]',
+      '17:9 "synonyms" is not known here: write it below meta',
+    ],
+    [
       'a role',
       'group: "*"',
       'role: "*"',
@@ -123,4 +129,16 @@ describe('one message each', () => {
     );
     expect(issuesOf(model)).toEqual(['m0.yml:13:9 dimension currency of type switch needs values']);
   });
+});
+
+test('names that are words of SQL are warned of, once for each cube and view that may be asked', () => {
+  const model = right
+    .replaceAll('orders', 'order')
+    .replace('name: status', 'name: user')
+    .replace('member: status', 'member: user');
+  expect(warningsOf(model)).toEqual([
+    'm0.yml:2:11 queries of cube order write "order", "user" in quotes, as shown: they are words of SQL',
+    'm0.yml:28:11 queries of view sales write "user" in quotes, as shown: it is a word of SQL',
+  ]);
+  expect(warningsOf(right)).toEqual([]);
 });

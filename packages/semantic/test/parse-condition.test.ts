@@ -67,8 +67,12 @@ test.each([
   ['{ groups.length > 1 }', '"groups.length" is not known'],
   ['{ userAttributes.a.b }', '"userAttributes.a.b" is not known'],
   ['{ constructor }', '"constructor" is not known'],
-  ['{ securityContext.f() }', 'functions are not supported, at character 20'],
+  [
+    '{ securityContext.f() }',
+    "functions are not supported (whether a list has a value is written 'x' in groups), at character 20",
+  ],
   ['{ userAttributes.a + 1 }', '"+" cannot stand here, at character 20'],
+  ['{ userAttributes.a = 1 }', '"=" cannot stand here: write ==, at character 20'],
   ['{ userAttributes.a ? 1 : 2 }', '"?" cannot stand here'],
   ['{ userAttributes.a == null }', '"null" is not known'],
   ['{ userAttributes.a == [1] }', 'a list can be compared with in only'],

@@ -79,16 +79,13 @@ describe('views', () => {
       'seller_email',
     ]);
     const rows = (taken: string[], subject: Subject) =>
-      rightsOf(bare.model, subject).access({ name: 'sales', policy: null }, new Set(taken))
-        .filter;
+      rightsOf(bare.model, subject).access({ name: 'sales', policy: null }, new Set(taken)).filter;
     expect(rows(['email'], nobody)).toBeNull();
     // Of orders, from which it hangs, nothing says who may count them.
     expect(rows([], nobody)).toEqual(noRows);
     expect(rows([], { ...nobody, seesUnprotected: true })).toBeNull();
     const { model } = build(null, null, { entries: [] });
-    expect(
-      rightsOf(model, nobody).access({ name: 'sales', policy: null }, new Set()).filter,
-    ).toBeNull();
+    expect(rightsOf(model, nobody).access({ name: 'sales', policy: null }, new Set()).filter).toBeNull();
   });
 
   test('a member is hidden and masked under its other names, and through members that read it', () => {

@@ -46,16 +46,20 @@ export type Mask =
 /** JSON as the model's author wrote it under `meta`. */
 export type Meta = Readonly<Record<string, unknown>>;
 
-interface MemberBase {
-  readonly cube: string;
+/** What people are told of a member. */
+interface DescribedMember {
   readonly name: string;
   readonly title: string;
   readonly description: string;
   readonly synonyms: readonly string[];
   readonly format: string | null;
   readonly isPublic: boolean;
-  readonly type: MemberType;
   readonly meta: Meta;
+}
+
+interface MemberBase extends DescribedMember {
+  readonly cube: string;
+  readonly type: MemberType;
   /** Null when the model declares none: then a masked value is null. */
   readonly mask: Mask | null;
 }
@@ -224,14 +228,7 @@ export interface Cube {
 }
 
 /** A member as a query names it: which member of which cube, reached by which path of joins from the relation's root. */
-export interface RelationMember {
-  readonly name: string;
-  readonly title: string;
-  readonly description: string;
-  readonly synonyms: readonly string[];
-  readonly format: string | null;
-  readonly isPublic: boolean;
-  readonly meta: Meta;
+export interface RelationMember extends DescribedMember {
   /** Cube names from the root; the last is the member's own cube. */
   readonly path: readonly string[];
   readonly member: CubeMember;

@@ -2,6 +2,7 @@
 import { buildCube, nameMembers } from './build-cube.ts';
 import { buildView, cubeRelation } from './build-view.ts';
 import { warnOfKeys } from './check-keys.ts';
+import { warnOfNames } from './check-names.ts';
 import { warnOfUnprotected } from './check-protection.ts';
 import { checkReferences, reachOfMembers } from './check-references.ts';
 import type { Cube, DataModel, Relation } from './data-model.ts';
@@ -62,6 +63,7 @@ export function loadDataModel(files: readonly ModelFile[]): LoadedModel {
   if (issues.count() === 0) {
     warnOfUnprotected(dataModel, sources);
     warnOfKeys(dataModel, sources);
+    warnOfNames(dataModel, sources);
   }
   const told = issues.sorted(files.map(({ path }) => path));
   return told.issues.length > 0 ? told : { dataModel, warnings: told.warnings };

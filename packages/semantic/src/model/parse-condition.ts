@@ -40,7 +40,7 @@ function tokenise(text: string): readonly Token[] | Problem {
     const match = pattern.exec(text);
     if (match === null) {
       const at = from + (/^\s*/.exec(text.slice(from))?.[0].length ?? 0);
-      return { problem: `"${text.charAt(at)}" cannot stand here`, at };
+      return { problem: `"${text.charAt(at)}" cannot stand here${text.charAt(at) === '=' ? ': write ==' : ''}`, at };
     }
     const [whole, name, number, quoted, sign] = match;
     const token = name ?? number ?? quoted ?? sign ?? '';
@@ -177,7 +177,11 @@ function parse(tokens: readonly Token[]): PolicyCondition | Problem {
       path.push(key.text);
       if (isBracket && !take(']')) return problem('expected ]');
     }
-    if (isNext('(')) return { problem: 'functions are not supported', at: peek().at };
+    if (isNext('('))
+      return {
+        problem: "functions are not supported (whether a list has a value is written 'x' in groups)",
+        at: peek().at,
+      };
     return (
       userValue(path) ?? { problem: `"${path.join('.')}" is not known; there are ${userValueNames}`, at: token.at }
     );

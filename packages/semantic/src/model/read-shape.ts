@@ -15,6 +15,7 @@ const ignoredKeys: Readonly<Record<string, string>> = {
   order: 'the order of values is chosen in the query',
   links: 'links are made where results are shown',
   cumulative: 'use rolling_window: { trailing: unbounded }',
+  currency: 'a figure is shown as its format says',
   drill_filters: 'a drill-down has the filters of its query',
 };
 
@@ -31,6 +32,10 @@ const refusedKeys: Readonly<Record<string, string>> = {
   includes_members: 'write includes',
   excludes_members: 'write excludes',
   query_rewrite: 'write access_policy',
+  synonyms: 'write it below meta',
+  ai_context: 'write it below meta',
+  default_filters: 'what always holds is a filter of access_policy',
+  indexes: 'nothing is aggregated beforehand here',
 };
 
 /** Values that other versions of this format know. */

@@ -12,6 +12,7 @@ const needsQuotes = 'a text that begins with {, [, *, & or % needs quotes';
 /** What mistake is behind an error of the library, where one is by far the most likely. */
 const causes: Partial<Record<YAMLError['code'], string>> = {
   TAB_AS_INDENT: 'a tab cannot indent a line: write blanks',
+  BAD_INDENT: 'the line stands too far in or out',
   BLOCK_AS_IMPLICIT_KEY: 'the line stands too far in, or a text that holds ": " needs quotes',
   MULTILINE_IMPLICIT_KEY: 'a key needs a colon and a blank behind it, or the line stands too far in or out',
   BAD_ALIAS: needsQuotes,

@@ -1,4 +1,5 @@
 /** Expressions → SQL text of a dialect. Values are bound, never written into the text. */
+import { writtenPattern } from '../query/like-pattern.ts';
 import type { ResolvedExpression } from '../query/resolved-expression.ts';
 import { type ComparisonOperator, granularities, type ScalarFunction } from '../query/semantic-query.ts';
 import { memberTypeOf, typeOf } from '../query/value-type.ts';
@@ -72,7 +73,10 @@ function emitParts(expression: ResolvedExpression, scope: ExpressionScope, leaf:
       return between(...operands.map((it) => orderedText(it, emit(it), scope)));
     }
     case 'like': {
-      const pattern = binder.bind(toPattern(expression.pattern), 'string');
+      if (/(?:^|[^\\])(?:\\\\)*\\$/.test(expression.pattern)) {
+        throw new SemanticError('SQL_NOT_SUPPORTED', 'A pattern of LIKE cannot end with a single backslash.');
+      }
+      const pattern = binder.bind(writtenPattern(expression.pattern), 'string');
       const sql = dialect.like(emit(expression.operand), pattern, expression.isCaseSensitive);
       return expression.isNegated ? `(NOT ${sql})` : sql;
     }
@@ -239,16 +243,6 @@ function writtenWhole(name: ScalarFunction, expression: ResolvedExpression, max:
   const value = written.kind === 'number' ? Number(written.text) * sign : Number.NaN;
   if (Number.isInteger(value) && Math.abs(value) <= max) return value;
   throw new SemanticError('SQL_NOT_SUPPORTED', `${name} takes a whole number of up to ${max} that is written out.`);
-}
-
-/** A pattern in which a backslash stands only before what it escapes, as all warehouses read it alike. */
-function toPattern(pattern: string): string {
-  if (/(?:^|[^\\])(?:\\\\)*\\$/.test(pattern)) {
-    throw new SemanticError('SQL_NOT_SUPPORTED', 'A pattern of LIKE cannot end with a single backslash.');
-  }
-  return pattern.replaceAll(/\\([\s\S])/g, (escaped, character: string) =>
-    /[\\%_]/.test(character) ? escaped : character,
-  );
 }
 
 /** By how many years at most an expression moves a time, to and fro. */

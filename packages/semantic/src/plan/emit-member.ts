@@ -2,7 +2,7 @@
  * Members and SQL fragments of the model over joined rows → SQL text of a dialect. What a user may not read is replaced where it is
  * read: a mask stands in the leaf, so that no expression over it gets at the value.
  */
-import type { Dimension, Interval, Segment, SqlTemplate } from '../model/data-model.ts';
+import type { Dimension, Interval, Mask, Segment, SqlTemplate } from '../model/data-model.ts';
 import type { RowFilter } from '../policy/row-filter.ts';
 import { SemanticError } from '../semantic-error.ts';
 import { emitRowFilter } from './emit-row-filter.ts';
@@ -13,6 +13,7 @@ import { shortName } from './short-name.ts';
 import { subQuerySelect } from './sub-query.ts';
 import { emitSwitch } from './switch-dimension.ts';
 import { asType } from './typed-value.ts';
+import { isMaskedElsewhere } from './view-masks.ts';
 
 /** A member that is a value of one row. */
 export type RowMember = Dimension | Segment;
@@ -115,7 +116,8 @@ function shifted(member: RowMember, sql: string, shift: Interval, scope: RowScop
 function emitMasked(member: RowMember, path: NodePath, scope: RowScope): string | null {
   const { groups, tree, viewMasks } = scope.request;
   const inCube = groups.access.cube(tree.cube(path)).masks.get(member.name);
-  const inView = viewMasks.get(`${path} ${member.name}`);
+  const named = viewMasks.get(`${path} ${member.name}`);
+  const inView = named === undefined && isMaskedElsewhere(member, tree, path, groups) ? null : named;
   if (inCube === undefined && inView === undefined) return null;
   const { dialect } = groups.context;
   const mask = () => emitMask(member, path, scope);
@@ -134,7 +136,9 @@ function emitMasked(member: RowMember, path: NodePath, scope: RowScope): string 
   const either = (condition: string, value: string, otherwise: () => string): string => {
     const isNull = member.mask === null || (member.mask.kind === 'literal' && member.mask.value === null);
     if (isNull) return `CASE WHEN ${condition} THEN ${value} END`;
-    const [one, other] = [value, otherwise()].map((sql) => (member.type === 'number' ? dialect.double(sql) : sql));
+    // As a double a long key would be its neighbours, too; a short whole number stands beside a number of any kind.
+    const isDouble = member.type === 'number' && !isShortWhole(member.mask);
+    const [one, other] = [value, otherwise()].map((sql) => (isDouble ? dialect.double(sql) : sql));
     return `CASE WHEN ${condition} THEN ${one} ELSE ${other} END`;
   };
   // Where it is shown, what it reads may be masked in turn.
@@ -153,6 +157,9 @@ function emitMasked(member: RowMember, path: NodePath, scope: RowScope): string 
   if (inView === undefined) return shown;
   return either(emitViewFilter(inView, scope), shown ?? 'NULL', () => column('mask', mask));
 }
+
+const isShortWhole = (mask: Mask | null): boolean =>
+  mask?.kind === 'literal' && Number.isInteger(mask.value) && Math.abs(Number(mask.value)) < 1e9;
 
 function emitMask(member: RowMember, path: NodePath, scope: RowScope): string {
   const { dialect } = scope.request.groups.context;

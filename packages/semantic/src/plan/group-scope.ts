@@ -70,6 +70,11 @@ export interface GroupRequest {
   /** The condition on rows; null: none. */
   readonly where: ResolvedExpression | null;
   /**
+   * The condition that the query has, where `where` reads more rows than it for windows and other times: sub-queries to which it is
+   * propagated are the same for all parts of a query. Left out: it is `where`.
+   */
+  readonly asked?: ResolvedExpression | null;
+  /**
    * Added to a row's value of that time dimension wherever a member of the query reads it, filters included; policies read what is
    * there. Key: path of the relation, a space, the name of the dimension in its cube.
    */

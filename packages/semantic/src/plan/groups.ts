@@ -13,6 +13,7 @@ import { measureMask } from './mask-value.ts';
 import { referTo } from './measure-reference.ts';
 import { emitRolling } from './rolling.ts';
 import { emitStages } from './stages.ts';
+import { isMaskedElsewhere } from './view-masks.ts';
 
 /** How a measure is computed. */
 type Computed =
@@ -63,13 +64,11 @@ function isMasked(measure: Measure, path: NodePath, scope: GroupScope): boolean 
   if (access.cube(tree.cube(path)).masks.has(measure.name)) return true;
   if (access.viewMasks.has(measureId(path, measure))) return true;
   // The view may name it below another root, or outside of the sub-query that this is in.
-  return [...access.viewMasks.keys()].some((id) => {
+  const isNamed = [...access.viewMasks.keys()].some((id) => {
     const [named = '', name] = id.split(' ');
-    if (name !== measure.name) return false;
-    const found = scope.locate(tree, named).path;
-    // In doubt it is the one: what cannot be told apart is not shown.
-    return found === path || (found === null && named.split('.').at(-1) === measure.cube);
+    return name === measure.name && scope.locate(tree, named).path === path;
   });
+  return isNamed || isMaskedElsewhere(measure, tree, path, scope);
 }
 
 /** How a measure is computed; null: from other measures. */

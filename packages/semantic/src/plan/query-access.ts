@@ -3,7 +3,7 @@ import type { Cube, RelationMember } from '../model/data-model.ts';
 import type { Rights, RowAccess } from '../policy/rights.ts';
 import type { RowFilter } from '../policy/row-filter.ts';
 import type { JoinForest } from './join-tree.ts';
-import { pathOf } from './join-tree.ts';
+import { type NodePath, pathOf } from './join-tree.ts';
 
 /** The policies of one query. */
 export interface QueryAccess {
@@ -13,6 +13,8 @@ export interface QueryAccess {
   readonly viewFilter: RowFilter | null;
   /** The view's masks by path, a space, and the member's name in its cube: the rows in which the value is shown, or null: none. */
   readonly viewMasks: ReadonlyMap<string, RowFilter | null>;
+  /** The paths that the view names: each is a part that the cube at its end plays. */
+  readonly paths: readonly NodePath[];
   /** The member that a filter of the view names. */
   viewMember(name: string): RelationMember | undefined;
 }
@@ -47,6 +49,7 @@ export function queryAccess(
     },
     viewFilter: view.filter,
     viewMasks,
+    paths: relation.paths.map(pathOf),
     viewMember: (name) => relation.members.get(name),
   };
 }

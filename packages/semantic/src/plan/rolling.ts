@@ -66,7 +66,9 @@ function emitWindow(request: RollingRequest, scope: GroupScope): readonly GroupP
   const where = widened(bounds, grain, reach.before, reach.behind);
   const buckets = { axis: form.axis, grain, timezone: form.timezone };
   const place: WindowPlace = { keys: request.keys, axisKey, others, buckets, bounds, window, scope };
-  return planFacts({ ...request, keys: [...others, time], where }, scope).flatMap((block) => emitBlock(block, place));
+  const { asked = request.where } = request;
+  const facts = { ...request, keys: [...others, time], where, asked };
+  return planFacts(facts, scope).flatMap((block) => emitBlock(block, place));
 }
 
 /** A measure without end before, asked without a unit of time: everything there is. */

@@ -33,6 +33,7 @@ export function addNeeds(to: Needs, from: Needs): void {
 export interface TreeRequest {
   readonly groups: GroupScope;
   readonly tree: JoinTree;
+  /** The condition of the query, as sub-queries see it. */
   readonly where: ResolvedExpression | null;
   /** By node of this tree, a space, and the dimension's name. */
   readonly shifts: ReadonlyMap<string, Interval>;
@@ -70,7 +71,7 @@ export const realScope = (scope: RowScope, reader = scope.reader): RowScope => (
 export function treeRequest(
   tree: JoinTree,
   groups: GroupScope,
-  { keys, where, shifts }: Pick<GroupRequest, 'keys' | 'where' | 'shifts'>,
+  { keys, where, asked = where, shifts }: Pick<GroupRequest, 'keys' | 'where' | 'asked' | 'shifts'>,
 ): TreeRequest {
   const located = <Value>(
     byMember: Iterable<readonly [string, Value]>,
@@ -93,7 +94,7 @@ export function treeRequest(
   return {
     groups,
     tree,
-    where,
+    where: asked,
     shifts: located(shifts),
     switches: located(switchUses(keys, where)),
     // Two paths of the view may be one node here: masked by both, it is shown in no row. What may be masked is.

@@ -4,6 +4,7 @@
  */
 import type { ParameterType } from '../dialects/dialect.ts';
 import type { CubeMember, DataModel, SqlTemplate } from '../model/data-model.ts';
+import { writtenPattern } from '../query/like-pattern.ts';
 import type { ResolvedStatement } from '../query/resolved-statement.ts';
 
 /** A value of a query, as it is bound: equal ones are one parameter. */
@@ -16,6 +17,8 @@ export interface QueryValue {
 export interface StatementShape {
   readonly text: string;
   readonly values: readonly QueryValue[];
+  /** The values that stand in the text, as `type value`. */
+  readonly written: ReadonlySet<string>;
 }
 
 /** Comparisons, and the fields of theirs that hold operands: there a value is bound, and decides nothing else. */
@@ -58,6 +61,8 @@ function write(
       return;
     }
     if (value !== null) written.add(`${value.type} ${value.value}`);
+    // Bound like a text, and one parameter with an equal one.
+    if ('pattern' in node && typeof node.pattern === 'string') written.add(`string ${writtenPattern(node.pattern)}`);
     // A query that WITH names is one object, wherever it stands; that it is one is part of the shape, and it is written once.
     const before = known.get(node);
     if (before !== undefined) {
@@ -100,7 +105,7 @@ function write(
   writeObject(statement, false);
   // A value that is bound here and decides something there is one parameter: bound anew it would not decide anew.
   if ([...numbers.keys()].some((key) => written.has(key))) isSafe = false;
-  return { text, values, isSafe };
+  return { text, values, written, isSafe };
 }
 
 /** The value of a literal or a time, as it is bound; null for everything else. */

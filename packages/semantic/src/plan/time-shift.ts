@@ -247,7 +247,8 @@ function emitLookup(
   const bounds = readBounds(request.where, form.axis, grain, reader);
   // A rolling measure within counts the bounds as its own, and a plain one reads the rows of whole units.
   const where = widened(bounds, grain, interval, negate(interval));
-  const inner = scope.groups({ ...request, where }, scope);
+  const { asked = request.where } = request;
+  const inner = scope.groups({ ...request, where, asked }, scope);
   const old = `s.${key.name}`;
   const others = [
     ...request.keys.filter((it) => it !== key).map(({ name }) => name),

@@ -1,21 +1,12 @@
 /** What one user may see of a data model, as plain values. */
-import type { Interval, Meta } from '../model/data-model.ts';
-
-/** A unit of time that the model declares for a time dimension. */
-export interface GranularityMetadata {
-  readonly name: string;
-  readonly title: string;
-  readonly interval: Interval;
-  /** The beginning of one of its buckets, local time: `2024-04-01T00:00:00`. */
-  readonly origin: string;
-}
+import type { CustomGranularity, MemberType, Meta } from '../model/data-model.ts';
 
 /** A measure, dimension or segment as one user may see it. `name` is `relation.member`. */
 export interface MemberMetadata {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  readonly type: 'string' | 'number' | 'time' | 'boolean';
+  readonly type: MemberType;
   readonly kind: 'measure' | 'dimension' | 'segment';
   /** The aggregation of a measure: `sum`, `count`, `number` …; absent on others. */
   readonly aggType?: string;
@@ -30,7 +21,7 @@ export interface MemberMetadata {
   /** Of a dimension that tells rows apart. */
   readonly isPrimaryKey?: true;
   /** Units of time besides the built-in ones; absent when there are none. */
-  readonly granularities?: readonly GranularityMetadata[];
+  readonly granularities?: readonly CustomGranularity[];
   /** Of a measure: the dimensions that tell the rows behind it, those that this user sees; absent when there are none. */
   readonly drillMembers?: readonly string[];
 }

@@ -8,3 +8,7 @@ export function likePattern(text: string, pattern: Pattern): string {
   const escaped = text.replaceAll(/[\\%_]/g, (character) => `\\${character}`);
   return `${pattern === 'at-start' ? '' : '%'}${escaped}${pattern === 'at-end' ? '' : '%'}`;
 }
+
+/** A pattern that a query writes, with a backslash only before what it escapes, as all warehouses read it alike. */
+export const writtenPattern = (pattern: string): string =>
+  pattern.replaceAll(/\\([\s\S])/g, (escaped, character: string) => (/[\\%_]/.test(character) ? escaped : character));

@@ -181,16 +181,22 @@ function refuse(value: LoadValue, noun: string, filter: Comparison): never {
 const mismatch = ({ path }: { readonly path: string }, problem: string): SemanticError =>
   new SemanticError('TYPE_MISMATCH', `${path} ${problem}.`);
 
-/** The rows that a measure counts. */
-function countedBy({ member: { member }, relation }: LoadMember, path: string): NamedExpression {
-  if (member.kind !== 'measure')
-    throw loadError(path, `takes a measure; ${relation}.${member.name} is a ${member.kind}`);
-  const isFiltered = 'filters' in member && member.filters.length > 0;
-  // Without a filter of its own, a measure counts every row.
-  if (!isFiltered) return { kind: 'literal', value: true, location };
-  throw new SemanticError(
-    'QUERY_NOT_PLANNABLE',
-    `${path}: the rows behind ${relation}.${member.name} are those of a filter of its own, which a query cannot name.`,
-    'Leave this filter out, and write the condition as filters on dimensions.',
-  );
+/** Whether a measure counts some rows only, by filters of its own. */
+export const isFiltered = ({ member }: RelationMember): boolean => 'filters' in member && member.filters.length > 0;
+
+/**
+ * The rows that a measure counts. Without a filter of its own, it counts every row. One that has some cannot be named in a condition on
+ * rows: then it is the groups in which it counts any, which is the same as long as nothing else is computed of these groups.
+ */
+function countedBy(found: LoadMember, path: string): NamedExpression {
+  const { member } = found.member;
+  if (member.kind !== 'measure') {
+    throw loadError(path, `takes a measure; ${found.relation}.${member.name} is a ${member.kind}`);
+  }
+  if (!isFiltered(found.member)) return { kind: 'literal', value: true, location };
+  const isCount = member.aggregation.startsWith('count');
+  const operand = measureOf(found);
+  return isCount
+    ? compare(operand, '>', { kind: 'number', text: '0', location })
+    : { kind: 'is-null', operand, isNegated: true, location };
 }

@@ -6,7 +6,14 @@ import { nearNames } from '../closest-names.ts';
 import type { DataModel } from '../model/data-model.ts';
 import type { Rights } from '../policy/rights.ts';
 import { SemanticError } from '../semantic-error.ts';
-import { columnOf, type FindMember, filterCondition, type LoadMember, measureOf } from './load-condition.ts';
+import {
+  columnOf,
+  type FindMember,
+  filterCondition,
+  isFiltered,
+  type LoadMember,
+  measureOf,
+} from './load-condition.ts';
 import type { LoadFilter } from './load-filter.ts';
 import type { LoadQuery } from './load-query.ts';
 import { loadError, memberName } from './load-shape.ts';
@@ -66,6 +73,14 @@ export function planLoad(query: LoadQuery, model: DataModel, rights: Pick<Rights
     conditions.filter(({ kind }) => kind === wanted).map(({ it }) => filterCondition(it, find));
   const having = of('group');
   if (query.isUngrouped && having.length > 0) throw loadError('filters', 'cannot name a measure with ungrouped');
+  const drilled = conditions.find(({ it, kind }) => kind === 'group' && holdsCounted(it));
+  if (drilled !== undefined && measures.length > 0) {
+    throw new SemanticError(
+      'QUERY_NOT_PLANNABLE',
+      `${drilled.it.path}: the rows behind a measure with filters of its own can be listed, but not measured.`,
+      'Leave out measures, or write its condition as filters on dimensions.',
+    );
+  }
   const ranges = query.timeDimensions.flatMap(({ dimension, range }, at): LoadFilter[] =>
     range === null
       ? []
@@ -206,6 +221,10 @@ function timeMember(find: FindMember, name: string, path: string): LoadMember {
   throw loadError(path, `names ${name}, which is no time but a ${found.member.member.type}`);
 }
 
+/** Whether a filter asks for the rows that a measure counts. */
+const holdsCounted = (filter: LoadFilter): boolean =>
+  'filters' in filter ? filter.filters.some(holdsCounted) : filter.kind === 'counted-by';
+
 /** Whether a filter is on rows or on groups. @throws SemanticError for one that mixes both, or has a member that is not there */
 function kindOf(filter: LoadFilter, find: FindMember): 'row' | 'group' {
   if ('filters' in filter) {
@@ -217,6 +236,7 @@ function kindOf(filter: LoadFilter, find: FindMember): 'row' | 'group' {
       'Measures filter groups, dimensions rows: write a filter for each.',
     );
   }
-  const { kind } = find(filter.member, `${filter.path}.member`).member.member;
-  return kind === 'measure' && filter.kind !== 'counted-by' ? 'group' : 'row';
+  const { member } = find(filter.member, `${filter.path}.member`);
+  if (filter.kind === 'counted-by') return isFiltered(member) ? 'group' : 'row';
+  return member.member.kind === 'measure' ? 'group' : 'row';
 }

@@ -263,7 +263,7 @@ function readSystemValue({ op, typmod, location = 0 }: SQLValueFunction): NamedE
     case 'SVFOP_LOCALTIMESTAMP':
       return { kind: 'now', isDate: false, location };
     default:
-      return refuse('a system value', location);
+      return refuse('a system value', location, 'A member of such a name is written in quotes, as in "user".');
   }
 }
 

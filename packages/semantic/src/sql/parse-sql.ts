@@ -5,6 +5,7 @@
 import { loadModule, type Node, parseSync } from 'libpg-query';
 import type { NamedExpression } from '../query/semantic-query.ts';
 import type { Statement } from '../query/statement.ts';
+import { reservedWords } from '../reserved-words.ts';
 import { SemanticError } from '../semantic-error.ts';
 import { parseStatement } from './parse-statement.ts';
 import { asNode, placed } from './refusal.ts';
@@ -66,6 +67,8 @@ function parseStatements(sql: string): (Node | undefined)[] {
   } catch (error) {
     const detail = error instanceof Error ? error.message : '';
     if (detail === 'Query cannot be empty') return [];
-    throw new SemanticError('SQL_INVALID', `The SQL does not parse: ${detail.slice(0, 300)}.`);
+    const word = /at or near "(\w+)"$/.exec(detail)?.[1]?.toLowerCase() ?? '';
+    const hint = reservedWords.has(word) ? `If "${word}" is meant as a name, write it in quotes.` : '';
+    throw new SemanticError('SQL_INVALID', `The SQL does not parse: ${detail.slice(0, 300)}.`, hint);
   }
 }

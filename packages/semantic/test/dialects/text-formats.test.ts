@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readNumber, timeFormat, wholeNumberOf } from '../../src/dialects/text-formats.ts';
+import { readNumber, timeFormat, wholeFormat, wholeNumberOf } from '../../src/dialects/text-formats.ts';
 import { parseTime } from '../../src/parse-time.ts';
 
 const pad = (value: number, length = 2): string => String(value).padStart(length, '0');
@@ -34,6 +34,21 @@ test('the format of times takes exactly what is a time of the calendar', () => {
   );
 });
 
+test('the format of whole numbers takes exactly those of 64 bits', () => {
+  const format = new RegExp(wholeFormat);
+  const largest = 2n ** 63n - 1n;
+  const number = fc.oneof(
+    fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n }),
+    fc.bigInt({ min: largest - 2000n, max: largest + 2000n }),
+  );
+  fc.assert(
+    fc.property(number, (value) => {
+      expect(format.test(` ${value}`)).toBe(value <= largest && value >= -largest);
+    }),
+    { numRuns: 5000 },
+  );
+});
+
 test.each([
   ['0', 'whole', '0'],
   ['007', 'whole', '7'],
@@ -41,7 +56,9 @@ test.each([
   ['2.00', 'whole', '2'],
   ['.5', 'decimal', '0.5'],
   ['999999999999999999', 'whole', '999999999999999999'],
-  ['1000000000000000000', 'double', '1e+18'],
+  ['9223372036854775807', 'whole', '9223372036854775807'],
+  ['9223372036854775808', 'double', '9.223372036854776e+18'],
+  ['1000000000000000000.5', 'double', '1e+18'],
   ['0.123456789', 'decimal', '0.123456789'],
   ['0.0000000001', 'double', '1e-10'],
 ])('the number %s is a %s', (text, kind, written) => {

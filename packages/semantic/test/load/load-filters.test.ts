@@ -166,6 +166,22 @@ describe.each(engineNames)('%s', (name) => {
     expect(new Map((await ask(engine(), query)).rows.map(([flag, count]) => [flag, count]))).toEqual(new Map(expected));
   });
 
+  test('the rows behind a measure, those that it counts', async () => {
+    const behind = async (member: string): Promise<unknown[]> => {
+      const filters = [
+        { member, operator: 'measureFilter' },
+        { member: 'things.flag', operator: 'equals', values: [true] },
+      ];
+      return (await ask(engine(), { dimensions: ['things.id'], filters })).rows.map(([id]) => id);
+    };
+    const flagged = rows.filter(({ flag }) => flag === true);
+    const large = flagged.filter(({ size }) => size !== null && size > 2);
+    expect(large.length).toBeGreaterThan(0);
+    expect(await behind('things.count')).toEqual(flagged.map(({ id }) => id));
+    expect(await behind('things.large')).toEqual(large.map(({ id }) => id));
+    expect(await behind('things.large_total')).toEqual(large.map(({ id }) => id));
+  });
+
   test('order, limit and offset go through all rows once, those without a value last', async () => {
     const pages: unknown[][] = [];
     for (let offset = 0; offset < 90; offset += 40) {

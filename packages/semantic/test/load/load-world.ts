@@ -27,6 +27,7 @@ cubes:
       - { name: count, type: count }
       - { name: total, sql: "{CUBE}.size", type: sum }
       - { name: large, type: count, filters: [{ sql: "{CUBE}.size > 2" }] }
+      - { name: large_total, sql: "{CUBE}.size", type: sum, filters: [{ sql: "{CUBE}.size > 2" }] }
     segments:
       - { name: short, sql: "{CUBE}.size < 3" }
   - name: apart

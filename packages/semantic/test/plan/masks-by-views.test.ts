@@ -1,4 +1,4 @@
-/** A measure that a view masks is its mask wherever the view leads to it: in sub-queries, and from another root. */
+/** What a view masks is its mask wherever the view leads to it: in sub-queries, from another root, by other ways. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { compileSql } from '../../src/compile-sql.ts';
 import type { Subject } from '../../src/policy/subject.ts';
@@ -37,6 +37,45 @@ views:
       - group: boss
       - group: clerk
         member_masking: { includes: [pay] }
+`);
+/** From `e` two ways lead to `d`, none of which the view names. */
+const diamond = loadModel(`
+cubes:
+  - name: a
+    sql_table: a
+    joins: [{ name: d, relationship: many_to_one, sql: "{CUBE}.d = {d.id}" }]
+    dimensions: [{ name: id, sql: id, type: number, primary_key: true }]
+    measures: [{ name: a_count, type: count }]
+  - name: e
+    sql_table: a
+    joins:
+      - { name: b, relationship: many_to_one, sql: "{CUBE}.d = {b.id}" }
+      - { name: c, relationship: many_to_one, sql: "{CUBE}.d = {c.id}" }
+    dimensions: [{ name: id, sql: id, type: number, primary_key: true }]
+    measures: [{ name: e_count, type: count }]
+  - name: b
+    sql_table: d
+    joins: [{ name: d, relationship: many_to_one, sql: "{CUBE}.id = {d.id}" }]
+    dimensions: [{ name: id, sql: id, type: number, primary_key: true }]
+  - name: c
+    sql_table: d
+    joins: [{ name: d, relationship: many_to_one, sql: "{CUBE}.id = {d.id}" }]
+    dimensions:
+      - { name: id, sql: id, type: number, primary_key: true }
+      - { name: far, sql: "{d.word}", type: string }
+  - name: d
+    sql_table: d
+    dimensions:
+      - { name: id, sql: id, type: number, primary_key: true }
+      - { name: word, sql: word, type: string, mask: hidden }
+views:
+  - name: ways
+    cubes:
+      - { join_path: a, includes: [a_count] }
+      - { join_path: a.d, includes: [word] }
+      - { join_path: e, includes: [e_count] }
+      - { join_path: e.c, includes: [far] }
+    access_policy: [{ group: boss }, { group: clerk, member_masking: { includes: [word] } }]
 `);
 const user = (group: string): Subject => ({
   groups: [group],
@@ -79,6 +118,17 @@ describe.each(engineNames)('%s', (name) => {
       [4, null],
     ];
     await createTable(engine(), 'rooms', { id: 'bigint', person_id: 'bigint' }, rooms);
+  });
+
+  test('by a way that the view does not name', async () => {
+    await createTable(engine(), 'a', { id: 'bigint', d: 'bigint' }, [[1, 1]]);
+    await createTable(engine(), 'd', { id: 'bigint', word: 'text' }, [[1, 'secret']]);
+    const ask = async (group: string) => {
+      const sql = 'SELECT far, MEASURE(e_count) FROM ways GROUP BY 1';
+      const compiled = compileSql(sql, diamond, user(group), engine().dialect);
+      return engine().run(compiled.sql, compiled.parameters);
+    };
+    expect([await ask('boss'), await ask('clerk')]).toEqual([[['secret', 1]], [['hidden', 1]]]);
   });
 
   test.each(answers)('%s', async (_, sql, boss, clerk) => {

@@ -185,6 +185,15 @@ describe('refused with a code and words', () => {
     });
   });
 
+  test('a word of SQL that may be meant as a name is said to need quotes', () => {
+    expect(refusal('SELECT end FROM sales')).toMatchObject({
+      code: 'SQL_INVALID',
+      hint: 'If "end" is meant as a name, write it in quotes.',
+    });
+    expect(refusal("SELECT channel FROM sales WHERE channel = 'web").hint).toBe('');
+    expect(refusal('SELECT user FROM sales').hint).toBe('A member of such a name is written in quotes, as in "user".');
+  });
+
   test('a time zone is one of the zone database', () => {
     const named = (timezone: string) => refusal('SELECT channel FROM sales', { timezone }).message;
     expect(named('Mars/Olympus')).toBe('No time zone "Mars/Olympus".');

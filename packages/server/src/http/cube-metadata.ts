@@ -2,12 +2,8 @@
  * Metadata as clients of Cube's API read them (`@cubejs-client/core`): what a user may see → the cubes of `/meta`, and what describes the
  * columns of a result.
  */
-import type {
-  FolderMetadata,
-  GranularityMetadata,
-  MemberMetadata,
-  RelationMetadata,
-} from '@inlay/semantic/policy/metadata.ts';
+import type { CustomGranularity } from '@inlay/semantic/model/data-model.ts';
+import type { FolderMetadata, MemberMetadata, RelationMetadata } from '@inlay/semantic/policy/metadata.ts';
 import type { LoadedQuery } from '../query/load-data.ts';
 
 /** A view or cube of `/meta`. */
@@ -67,7 +63,7 @@ function drillOf(relation: RelationMetadata, { drillMembers = [] }: MemberMetada
   return { drillMembers, drillMembersGrouped: { measures: of('measure'), dimensions: of('dimension') } };
 }
 
-function granularityOf({ name, title, interval: { months, days, seconds }, origin }: GranularityMetadata) {
+function granularityOf({ name, title, interval: { months, days, seconds }, origin }: CustomGranularity) {
   const parts = [
     ...(months === 0 ? [] : [`${months} months`]),
     ...(days === 0 ? [] : [`${days} days`]),

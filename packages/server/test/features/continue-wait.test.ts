@@ -37,24 +37,23 @@ test('a slow query is asked again until it is there', async () => {
   expect(waits.length).toBeGreaterThan(0);
 });
 
-test('a slow query that fails says so to whoever comes back', async () => {
+test('whoever comes back after the end of the session gets nothing any more', async () => {
   const query = { measures: ['slow.count'], filters: [{ member: 'slow.id', operator: 'gte', values: [1] }] };
   const first = await load(query, seven);
   expect([first.status, await first.json()]).toEqual([200, { error: 'Continue wait' }]);
-  // The user ends: the query is stopped, and the token opens nothing any more.
   const { db } = world.server.context;
   await db.deleteFrom('sessions').where('account_id', '=', world.server.accountId).execute();
   expect((await load(query, seven)).status).toBe(401);
   seven = await world.merchant(7);
 });
 
-test('whoever goes away stops the query, unless another call waits for it', async () => {
+test('whoever goes away while waiting stops the query in the warehouse', async () => {
   const other = await world.merchant(8);
   const query = (id: number) => ({
     measures: ['endless.count'],
     filters: [{ member: 'endless.id', operator: 'gt', values: [id] }],
   });
-  // Polled for as long as it has not begun to run in all of the warehouse's places.
+  // As many as the warehouse runs at once.
   const running = [1, 2, 3].map(async (id) => {
     const stop = new AbortController();
     const poll = async (): Promise<void> => {

@@ -57,6 +57,11 @@ test('one query is answered by itself, in the URL and in a body alike', async ()
   expect((await get('load', { query: JSON.stringify(query) })).body).toEqual(posted.body);
   const multi = await get('load', { query: JSON.stringify(query), queryType: 'multi' });
   expect(multi.body).toMatchObject({ queryType: 'regularQuery', results: [posted.body], pivotQuery: { ...query } });
+  const bare = await fetch(`${world.urlOf(world.shops.demo)}/meta`, {
+    method: 'POST',
+    headers: { authorization: seven },
+  });
+  expect(await bare.json()).toEqual((await get('meta', {})).body);
   for (const { body } of [posted, multi]) expect(loadReplySchema.safeParse(body).success).toBe(true);
   expect(metaReplySchema.safeParse((await get('meta', {})).body).success).toBe(true);
 });
@@ -92,7 +97,8 @@ test('a call has as many rows as the settings say', async () => {
 
 describe('what cannot be asked is 400, with the message in `error`', () => {
   test.each<[string, () => Promise<Reply>, string, string]>([
-    ['no query', () => post('load', {}), 'QUERY_INVALID', 'The query must be an object.'],
+    ['no query', () => post('load', {}), 'INVALID_REQUEST', 'The body does not have the required shape'],
+    ['a query of nothing', () => post('load', { query: null }), 'QUERY_INVALID', 'The query must be an object.'],
     [
       'no query in the URL',
       () => get('load', {}),

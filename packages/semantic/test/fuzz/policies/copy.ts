@@ -160,10 +160,18 @@ function copyMember(member: CubeMember, left: CubeRows, prefix: string): readonl
   return [real, raw, copy, maskOnly];
 }
 
+/** Nulls that have a type, where nothing beside them gives them one; a masked time always stands beside one. */
+const nulls = {
+  number: 'NULLIF(1, 1)',
+  string: "NULLIF('', '')",
+  boolean: 'NULLIF(TRUE, TRUE)',
+  time: 'NULL',
+} as const;
+
 function maskParts({ mask, type, cube }: Dimension | Segment, prefix: string): SqlTemplate {
   if (mask?.kind === 'sql') return renamed(mask.sql, prefix);
   const value = mask?.value ?? null;
-  if (value === null) return [text('NULL')];
+  if (value === null) return [text(nulls[type])];
   if (typeof value === 'string') return [{ kind: 'literal', value }];
   if (cube === '' || type === 'string') throw new Error('a mask of another type');
   return [text(String(value).toUpperCase())];

@@ -79,8 +79,10 @@ export function randomJson(
     1,
   ).map(({ name }) => ({
     dimension: name,
-    ...(chance(random, 60) ? { granularity: random.pick(['day', 'month', 'year']) } : {}),
-    ...(chance(random, 50) ? { dateRange: ['2023-12-31', '2024-02-29'] } : {}),
+    // Without either it would be no part of the question.
+    ...(chance(random, 50)
+      ? { granularity: random.pick(['day', 'month', 'year']) }
+      : { dateRange: ['2023-12-31', '2024-02-29'] }),
   }));
   const segments = isUngrouped
     ? []

@@ -61,7 +61,7 @@ export function metaRoutes(app: App, context: Context): void {
     path,
     { ...route, schema: { ...described, operationId: 'postMeta', body: metaRequestSchema } },
     async (request) => {
-      const { branch, onlyViews = false, sessionSettings } = request.body;
+      const { branch, onlyViews = false, sessionSettings } = request.body ?? {};
       return answer(request, { deploymentId: request.params.deploymentId, branch, onlyViews, sessionSettings });
     },
   );
