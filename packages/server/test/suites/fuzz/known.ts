@@ -64,6 +64,15 @@ export const rightBodies: Readonly<Record<string, readonly unknown[]>> = {
     { deploymentId: 1, internalId: 'analyst', embedTenantName: 'fuzz-tenant' },
     { deploymentId: 1, externalId: `${externalId}-passing`, isEphemeral: true, ephemeralTtlSeconds: 600 },
   ]),
+  compile: [{ sessionSettings: { internalId: 'analyst' }, query: 'SELECT MEASURE(revenue) FROM sales' }],
+  load: [
+    {
+      sessionSettings: { internalId: 'analyst' },
+      query: { measures: ['sales.revenue'], dimensions: ['sales.channel'] },
+    },
+    { sessionSettings: { externalId: 'fuzz-1', ...rights }, query: { measures: ['sales.orders_count'], total: true } },
+    { query: [{ measures: ['sales.revenue'] }, { dimensions: ['sales.channel'], limit: 3 }] },
+  ],
   streamChat: [
     { sessionSettings: { internalId: 'analyst' } },
     { sessionSettings: { externalId: 'fuzz-1', ...rights }, input: 'revenue by month' },
