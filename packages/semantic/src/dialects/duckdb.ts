@@ -1,6 +1,6 @@
 /**
- * SQL as DuckDB takes it. What can fail on a value stands in TRY, which gives null instead. TRY refuses subqueries: numbers beside one are
- * computed in doubles, which do not fail.
+ * SQL as DuckDB takes it. What can fail on a value stands in TRY, which gives null instead. TRY refuses subqueries, so beside one it stands
+ * in a lambda, to which their values are given.
  */
 import type { Dialect, ParameterType } from './dialect.ts';
 import {
