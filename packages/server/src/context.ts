@@ -27,6 +27,7 @@ import { traceStatements } from './store/trace-statements.ts';
 import { openTelemetry } from './telemetry/open-telemetry.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 import { createPrincipalWatches, type PrincipalWatches } from './users/principal-watch.ts';
+import { createAskers } from './users/subject.ts';
 import { readConnections } from './warehouse/connections-file.ts';
 
 /** The parts of a running server. Disposing closes each once, the last built first; runs that go on are stopped. */
@@ -101,13 +102,14 @@ export async function openContext(config: Config, overrides: Overrides = {}): Pr
   );
   const { queryTimeoutMs, queryBytesMax, unprotectedRelations, brand, sessionExchangeMs, sessionLifetimeMs } = config;
   const query: QueryDependencies = {
-    ...{ db, deployments, clock, telemetry, queryTimeoutMs, queryBytesMax, unprotectedRelations, sqlLimits: config },
+    askers: createAskers({ db, changes, unprotectedRelations }),
+    ...{ deployments, clock, telemetry, queryTimeoutMs, queryBytesMax, sqlLimits: config },
     results: createKeptResults(config),
   };
   const minter = building.use(
     createSessionMinter({ db, clock, limits: config, sessionExchangeMs, sessionLifetimeMs, telemetry }),
   );
-  const runAgent = createAgent({ query, languageModels, log }, config);
+  const runAgent = createAgent({ db, query, languageModels, log }, config);
   const tails = building.adopt(createRunTails({ db, log }), (open) => open.close());
   const runs = building.adopt(
     createRuns({

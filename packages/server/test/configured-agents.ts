@@ -17,6 +17,7 @@ import { readInstallation } from '../src/installation/installation-file.ts';
 import { openLog } from '../src/log.ts';
 import { openDeployments } from '../src/query/deployments.ts';
 import { noChanges } from '../src/store/changes.ts';
+import { createAskers } from '../src/users/subject.ts';
 import { openTestDatabase } from './databases.ts';
 import { initRepository } from './git-repository.ts';
 
@@ -115,8 +116,9 @@ async function openAgentWorld(
   const models = new Map(await openLanguageModels({ source: undefined, silenceMs: 60_000, log }));
   for (const [name, model] of Object.entries(languageModels)) models.set(name, model);
   const clock = (): Date => new Date();
+  const askers = createAskers({ db, changes: noChanges });
   const runAgent = createAgent(
-    { query: { db, deployments, clock, queryTimeoutMs: limits.queryTimeoutMs }, languageModels: models, log },
+    { db, query: { askers, deployments, clock, queryTimeoutMs: limits.queryTimeoutMs }, languageModels: models, log },
     { ...limits, brand: 'acme' },
   );
   const parts = opening.move();

@@ -17,6 +17,7 @@ function createWorld(sizeMax = 3): {
   const changes: Changes = {
     subscribe: listeners.subscribe,
     heardUntil: () => heardUntil,
+    writes: () => null,
     catchUp: async () => undefined,
     [Symbol.asyncDispose]: async () => undefined,
   };

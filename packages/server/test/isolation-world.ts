@@ -14,6 +14,7 @@ import { openLanguageModels } from '../src/agent/language-models/registry.ts';
 import { openLog } from '../src/log.ts';
 import { openDeployments } from '../src/query/deployments.ts';
 import { noChanges } from '../src/store/changes.ts';
+import { createAskers } from '../src/users/subject.ts';
 import { openTestDatabase } from './databases.ts';
 import {
   openLanguageModelServer,
@@ -167,7 +168,12 @@ export async function openIsolationWorld(deals: readonly Deal[], codes: readonly
   }
   const log = openLog({ write: () => undefined });
   const deployments = opening.use(openDeployments({ db, log, changes: noChanges }));
-  const query = { db, deployments, clock: () => new Date(), queryTimeoutMs: 30_000 };
+  const query = {
+    askers: createAskers({ db, changes: noChanges }),
+    deployments,
+    clock: () => new Date(),
+    queryTimeoutMs: 30_000,
+  };
   const parts = opening.move();
 
   return {
@@ -185,7 +191,7 @@ export async function openIsolationWorld(deals: readonly Deal[], codes: readonly
         await using source = await writeLanguageModels([scriptedEntry(server, wire, { private: isPrivate })]);
         const models = await openLanguageModels({ source, silenceMs: 20_000, log });
         const languageModels = { get: () => models.get('scripted') };
-        const runAgent = createAgent({ query, languageModels, log }, { ...defaultLimits, brand: 'platform' });
+        const runAgent = createAgent({ db, query, languageModels, log }, { ...defaultLimits, brand: 'platform' });
         const principal = {
           accountId,
           userId: users.get(as) ?? 0,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { InlayError } from '../src/errors.ts';
 import type { Principal } from '../src/users/principal.ts';
 import { resolveUser } from '../src/users/resolve-users.ts';
-import { loadSubject } from '../src/users/subject.ts';
+import { type Askers, createAskers } from '../src/users/subject.ts';
 import { type ExternalUserSettings, type Lifetime, tenantWide } from '../src/users/user-call.ts';
 import { databaseKinds, openTestDatabase, type TestDatabase } from './databases.ts';
 import { dumpTables, type SeededAccount, seedAccount } from './seed.ts';
@@ -29,10 +29,13 @@ describe.each(databaseKinds)('a user named by a call, on %s', (kind) => {
   let database: TestDatabase;
   let account: SeededAccount;
   let other: SeededAccount;
+  // One for all, as in a server: what it keeps must never be seen.
+  let askers: Askers;
   let number = 0;
 
   beforeAll(async () => {
     database = await openTestDatabase(kind);
+    askers = createAskers({ db: database.db, changes: await database.openChanges() });
   });
   afterAll(() => database.close());
   // Each test has its own two accounts with the same names in them, so that what bleeds across shows.
@@ -71,8 +74,8 @@ describe.each(databaseKinds)('a user named by a call, on %s', (kind) => {
     scopeId: null,
     securityContext: {},
   });
-  const subjectOf = (userId: number, now = start, of = account) =>
-    loadSubject(database.db, principalOf(userId, of), now);
+  const subjectOf = async (userId: number, now = start, of = account) =>
+    (await askers.load(principalOf(userId, of), now)).subject;
   const rowOf = (id: number) => database.db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst();
 
   test('is made once, and found by the same externalId', async () => {
@@ -302,16 +305,16 @@ describe.each(databaseKinds)('a user named by a call, on %s', (kind) => {
       })
       .execute();
     const principal = { ...principalOf(userId), sessionId, securityContext: { a: 1 } };
-    expect(await loadSubject(database.db, principal, after(599))).toMatchObject({
+    expect((await askers.load(principal, after(599))).subject).toMatchObject({
       groups: ['merchant'],
       securityContext: { a: 1 },
     });
     const refused = { code: 'UNAUTHENTICATED' };
-    await expect(loadSubject(database.db, principal, after(600))).rejects.toMatchObject(refused);
+    await expect(askers.load(principal, after(600))).rejects.toMatchObject(refused);
     const another = { ...principal, userId: await call({ externalId: 'another' }) };
-    await expect(loadSubject(database.db, another, start)).rejects.toMatchObject(refused);
+    await expect(askers.load(another, start)).rejects.toMatchObject(refused);
     await database.db.updateTable('api_keys').set({ revoked_at: start }).where('id', '=', account.apiKeyId).execute();
-    await expect(loadSubject(database.db, principal, start)).rejects.toMatchObject(refused);
+    await expect(askers.load(principal, start)).rejects.toMatchObject(refused);
   });
 
   test('fifty calls at once for one new name make one user', async () => {

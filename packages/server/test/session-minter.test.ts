@@ -4,11 +4,12 @@ import type { SecurityContextJson } from '@inlay/contract/user.ts';
 import type { Kysely } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createSessionMinter, type MintRequest, type SessionMinter } from '../src/embed/session-minter.ts';
+import { noChanges } from '../src/store/changes.ts';
 import type { Schema } from '../src/store/schema.ts';
 import { hashSecret } from '../src/store/secret.ts';
 import { noMetrics, noTelemetry } from '../src/telemetry/telemetry.ts';
 import type { Principal } from '../src/users/principal.ts';
-import { loadSubject } from '../src/users/subject.ts';
+import { createAskers } from '../src/users/subject.ts';
 import { type Definitions, type ExternalUserSettings, type Scope, tenantWide } from '../src/users/user-call.ts';
 import { databaseKinds, openTestDatabase, type TestDatabase } from './databases.ts';
 import { dumpTables, type SeededAccount, seedAccount } from './seed.ts';
@@ -95,7 +96,8 @@ describe.each(databaseKinds)('the session minter on %s', (kind) => {
       scopeId: is_creator_mode ? embed_tenant_id : null,
       securityContext: {},
     };
-    const { groups, userAttributes, embedTenantName, isEmbedTenantScope } = await loadSubject(db, principal, now);
+    const { subject } = await createAskers({ db, changes: noChanges }).load(principal, now);
+    const { groups, userAttributes, embedTenantName, isEmbedTenantScope } = subject;
     return { groups, userAttributes: { ...userAttributes }, embedTenantName, isEmbedTenantScope };
   };
   const idsOf = async (table: 'groups' | 'user_attributes') =>
@@ -441,7 +443,8 @@ describe.each(databaseKinds)('the session minter on %s', (kind) => {
           scopeId: embed_tenant_id,
           securityContext: {},
         };
-        await expect(loadSubject(tx, principal, now)).rejects.toMatchObject(refused);
+        const askers = createAskers({ db: tx, changes: noChanges });
+        await expect(askers.load(principal, now)).rejects.toMatchObject(refused);
         throw undone;
       });
       await expect(tried).rejects.toBe(undone);

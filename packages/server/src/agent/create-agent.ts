@@ -1,7 +1,9 @@
 /** The agents of this installation: for each run, the language model, tools, limits and words that its configuration asks for. */
+import type { Kysely } from 'kysely';
 import { InlayError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { QueryDependencies } from '../query/run-query.ts';
+import type { Schema } from '../store/schema.ts';
 import { noTelemetry } from '../telemetry/telemetry.ts';
 import { settleUntil } from '../waiting.ts';
 import type { AgentDependencies, AgentLimits } from './agent-dependencies.ts';
@@ -33,6 +35,7 @@ export interface LanguageModels {
 
 /** What the agents are built on. `languageModels` has the built-in analyst as `builtin`. */
 export interface CreateAgentDependencies {
+  readonly db: Kysely<Schema>;
   readonly query: QueryDependencies;
   readonly languageModels: LanguageModels;
   readonly log: Log;
@@ -40,13 +43,13 @@ export interface CreateAgentDependencies {
 
 /** Builds the agents over the one door to data. */
 export function createAgent(
-  { query, languageModels, log }: CreateAgentDependencies,
+  { db, query, languageModels, log }: CreateAgentDependencies,
   settings: AgentSettings,
 ): RunAgent {
   const { brand, toolRowsMax, modelRowsMax } = settings;
   const toolNames = { meta: `${brand}Meta`, sql: `${brand}SqlApi`, rule: `${brand}Rule` };
   const { traces } = query.telemetry ?? noTelemetry;
-  const { db, deployments, clock } = query;
+  const { deployments, clock } = query;
   const sendsRows = (name: string): boolean => {
     const languageModel = languageModels.get(name);
     return languageModel?.kind === 'network' && !languageModel.isPrivate;

@@ -20,6 +20,7 @@ import { noChanges } from '../store/changes.ts';
 import type { Schema } from '../store/schema.ts';
 import { findExternalUser, findInternalUser } from '../users/find-user.ts';
 import type { Principal } from '../users/principal.ts';
+import { createAskers } from '../users/subject.ts';
 import { readConnections } from '../warehouse/connections-file.ts';
 import { explanationText, jsonOf, subjectText } from './explanation-text.ts';
 import { plain } from './http-client.ts';
@@ -155,7 +156,8 @@ async function atDoor(
     try {
       const branch =
         asked.branch === undefined ? null : await deployments.findBranch(account.id, deploymentId, asked.branch);
-      const query = { db, deployments, clock, queryTimeoutMs, unprotectedRelations, sqlLimits: config };
+      const askers = createAskers({ db, changes: noChanges, unprotectedRelations });
+      const query = { askers, deployments, clock, queryTimeoutMs, sqlLimits: config };
       await work(await openDoor(query, { principal, deploymentId, branch }));
     } catch (error) {
       if (!(error instanceof InlayError) && !(error instanceof SemanticError)) throw error;

@@ -4,19 +4,17 @@ import { explainLoad, explainSql, type QueryExplanation } from '@inlay/semantic/
 import type { Subject } from '@inlay/semantic/policy/subject.ts';
 import type { Statement } from '@inlay/semantic/query/statement.ts';
 import type { SqlLimits } from '@inlay/semantic/sql/sql-size.ts';
-import type { Kysely } from 'kysely';
 import { InlayError } from '../errors.ts';
-import type { Schema } from '../store/schema.ts';
 import { noTelemetry, type Outcome, type Telemetry } from '../telemetry/telemetry.ts';
 import type { Principal } from '../users/principal.ts';
-import { loadAsker, type UnprotectedRelations } from '../users/subject.ts';
+import type { Askers } from '../users/subject.ts';
 import type { WarehouseResult, WarehouseStream } from '../warehouse/warehouse.ts';
 import type { Deployment, Deployments } from './deployments.ts';
 import type { KeptResults } from './kept-results.ts';
 
 /** What the door to data needs. */
 export interface QueryDependencies {
-  readonly db: Kysely<Schema>;
+  readonly askers: Askers;
   readonly deployments: Deployments;
   readonly clock: () => Date;
   readonly queryTimeoutMs: number;
@@ -24,8 +22,6 @@ export interface QueryDependencies {
   readonly queryBytesMax?: number;
   /** Left out: every query is run. */
   readonly results?: KeptResults;
-  /** For cubes and views that no access policy protects; left out: external users do not see them. */
-  readonly unprotectedRelations?: UnprotectedRelations;
   /** Of the semantic SQL; left out: the largest. */
   readonly sqlLimits?: SqlLimits;
   /** Left out: nobody is told. */
@@ -70,15 +66,15 @@ export interface Door {
 }
 
 /**
- * Reads the user's rights from the store.
+ * Asks the store for the user's rights.
  * @throws InlayError UNAUTHENTICATED (the user or session has ended), NOT_FOUND, or what a deployment fails to open with
  */
 export async function openDoor(dependencies: QueryDependencies, scope: QueryScope): Promise<Door> {
-  const { db, deployments, clock, unprotectedRelations, sqlLimits, telemetry = noTelemetry } = dependencies;
+  const { askers, deployments, clock, sqlLimits, telemetry = noTelemetry } = dependencies;
   const { principal, deploymentId, branch } = scope;
   const [deployment, { subject, timezone: ofSession }] = await Promise.all([
     deployments.get(principal.accountId, deploymentId, branch),
-    loadAsker(db, principal, clock(), unprotectedRelations),
+    askers.load(principal, clock()),
   ]);
   const { compiler, dataModel, dialect, warehouse } = deployment;
   const { queryTimeoutMs: timeoutMs, queryBytesMax: bytesMax, results } = dependencies;
@@ -138,7 +134,7 @@ async function observed<T>(
 }
 
 /**
- * Reads the user's rights, compiles the query with the policies in it, and runs it.
+ * Asks for the user's rights, compiles the query with the policies in it, and runs it.
  * @throws SemanticError, and InlayError as {@link openDoor} and {@link Door.run}; the signal's reason when aborted
  */
 export async function runQuery(dependencies: QueryDependencies, query: Query): Promise<WarehouseResult> {

@@ -35,6 +35,11 @@ export interface Changes extends AsyncDisposable {
    */
   heardUntil(): number;
   /**
+   * How often this process may have written to the store, where nobody else can write to it; else null. It has risen before a write
+   * is acknowledged, so that what was read since it last rose is what the store holds.
+   */
+  writes(): number | null;
+  /**
    * Resolves when every change whose commit was acknowledged before the call has been heard, so that this node acts by what it
    * has just changed itself; when the channel is lost, at once. Takes a round trip, a second at most. Never rejects.
    */
@@ -53,6 +58,7 @@ export function isHearing(changes: Pick<Changes, 'heardUntil'>, nowMs: number): 
 export const noChanges: Changes = {
   subscribe: () => ({ [Symbol.dispose]: () => undefined }),
   heardUntil: () => Number.NEGATIVE_INFINITY,
+  writes: () => null,
   catchUp: async () => undefined,
   [Symbol.asyncDispose]: async () => undefined,
 };

@@ -112,7 +112,8 @@ async function embedded(folder: string): Promise<Driver> {
   // The last of two equal settings counts.
   const startParams = [...PGlite.defaultStartParams, ...embeddedSettings.flatMap((setting) => ['-c', setting])];
   const pglite = await PGlite.create(folder, { relaxedDurability: false, startParams });
-  return { dialect: createEmbeddedDialect(pglite), listen: () => openPgliteChanges(pglite), connections: () => null };
+  const { dialect, writes } = createEmbeddedDialect(pglite);
+  return { dialect, listen: () => openPgliteChanges(pglite, writes), connections: () => null };
 }
 
 async function postgres(

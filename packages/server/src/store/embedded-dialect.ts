@@ -5,25 +5,43 @@
  */
 import type { PGlite } from '@electric-sql/pglite';
 import { type Dialect, PGliteDialect, type PGliteQueryResults } from 'kysely';
+import type { Changes } from './changes.ts';
 import { createEmbeddedStatements } from './embedded-statements.ts';
 
+/** The dialect, and how many statements and transactions of it may have written something: see `writes` of {@link Changes}. */
+export interface EmbeddedDialect {
+  readonly dialect: Dialect;
+  readonly writes: () => number;
+}
+
 /** The dialect over an open PGlite; who destroys the Kysely closes it. */
-export function createEmbeddedDialect(pglite: PGlite): Dialect {
+export function createEmbeddedDialect(pglite: PGlite): EmbeddedDialect {
   const nextTurn = createTurns();
   const runPrepared = createEmbeddedStatements(pglite);
+  let writes = 0;
+  const mayWrite = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } finally {
+      writes += 1;
+    }
+  };
 
   function query<R>(text: string, parameters?: readonly unknown[]): Promise<PGliteQueryResults<R>>;
   async function query(text: string, parameters: readonly unknown[] = []): Promise<unknown> {
     await nextTurn();
-    return (await runPrepared(text, parameters)) ?? pglite.query(text, [...parameters]);
+    const run = async (): Promise<unknown> =>
+      (await runPrepared(text, parameters)) ?? pglite.query(text, [...parameters]);
+    // What a `select` may do besides is to tell of a change; a statement that begins with `with` may write.
+    return /^\s*select\b/i.test(text) ? run() : mayWrite(run);
   }
 
-  return new PGliteDialect({
+  const dialect = new PGliteDialect({
     pglite: {
       query,
       async transaction(work) {
         await nextTurn();
-        return pglite.transaction(work);
+        return mayWrite(() => pglite.transaction(work));
       },
       close: () => pglite.close(),
       get closed() {
@@ -35,6 +53,7 @@ export function createEmbeddedDialect(pglite: PGlite): Dialect {
       waitReady: pglite.waitReady,
     },
   });
+  return { dialect, writes: () => writes };
 }
 
 /** Gives a function that resolves once in each turn of the event loop: at once where it has not been called in this one. */

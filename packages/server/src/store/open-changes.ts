@@ -25,15 +25,21 @@ export interface ChangesDependencies {
 
 /**
  * Listens within this process: PGlite hands a notification over before the call that committed it has resolved.
+ * @param writes counts what this process writes
  * @throws what PGlite throws
  */
-export async function openPgliteChanges(pglite: PGlite, { nowMs = now }: ChangesDependencies = {}): Promise<Changes> {
+export async function openPgliteChanges(
+  pglite: PGlite,
+  writes: () => number,
+  { nowMs = now }: ChangesDependencies = {},
+): Promise<Changes> {
   const listeners = createListeners();
   const unlisten = await pglite.listen(changesChannel, (payload) => listeners.tell(parseNews(payload)));
   let isOpen = true;
   return {
     subscribe: listeners.subscribe,
     heardUntil: () => (isOpen ? nowMs() : Number.NEGATIVE_INFINITY),
+    writes: () => (isOpen ? writes() : null),
     catchUp: async () => undefined,
     async [Symbol.asyncDispose]() {
       isOpen = false;
@@ -81,6 +87,7 @@ export function openPostgresChanges(url: string, dependencies: ChangesDependenci
   return {
     subscribe: listeners.subscribe,
     heardUntil: () => heardUntil,
+    writes: () => null,
     async catchUp() {
       if (heardUntil === Number.NEGATIVE_INFINITY) return;
       const late = new AbortController();

@@ -15,8 +15,7 @@ describe('the tools of the agent', () => {
   let query: QueryDependencies;
   beforeAll(async () => {
     server = await openTestServer();
-    const { db, deployments, clock, config } = server.context;
-    query = { db, deployments, clock, queryTimeoutMs: config.queryTimeoutMs };
+    query = server.context.query;
   });
   afterAll(() => server.close());
 
