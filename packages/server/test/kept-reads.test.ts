@@ -59,10 +59,14 @@ describe('kept reads', () => {
           }
         }
         failing = false;
-        while (open.length > 0) await settle();
-        await Promise.all(askers);
+        let isDone = false;
+        const done = Promise.all(askers).finally(() => {
+          isDone = true;
+        });
+        while (!isDone) await settle();
+        await done;
       }),
-      { numRuns: 300 },
+      { numRuns: 1000 },
     );
   });
 
