@@ -145,7 +145,7 @@ function namesRelation(result: Readonly<Record<string, unknown>>, relation: Rela
 // `revenue, month and channel`: the members that a question is about.
 function subjectOf(intent: Intent): string {
   const { time } = intent;
-  const members = [...intent.dimensions, ...intent.filters.map(({ member }) => member)];
+  const members = [...intent.dimensions, ...intent.segments, ...intent.filters.map(({ member }) => member)];
   const parts = [
     ...intent.measures.map(lowerTitleOf),
     ...(time?.grain === undefined ? [] : [time.grain]),

@@ -3,6 +3,7 @@
 import type { MemberMetadata } from '@inlay/semantic/policy/metadata.ts';
 import { readCommand, readNumber } from './lexicon.ts';
 import { findMembers, type MemberHit, type MemberIndex } from './member-index.ts';
+import { type OtherWay, stemsOf } from './other-way.ts';
 import { settleMembers, type Unsettled } from './settle-members.ts';
 import { isCommand, isDimensionMarker, type Meaning, type Span } from './span.ts';
 import { readGrain, readTimePhrase } from './time-phrases.ts';
@@ -53,7 +54,7 @@ function meaningAt(
 ): { meaning: Meaning & { orMeasure?: MemberMetadata }; length: number } {
   const { tokens } = text;
   const token = tokens[at];
-  const hit = findMembers(vocabulary.members, tokens, at);
+  const hit = hitAt(vocabulary.members, tokens, at, before);
   const value = findValues(vocabulary.values, tokens, at);
   const time = text.times[at];
   const command = text.commands[at];
@@ -70,15 +71,47 @@ function meaningAt(
     }
   }
   // "make a chart": a dimension called "make" has to be asked for as one.
+  // A time dimension called "month": by its months, not by its days.
+  const [own] = hit?.members ?? [];
+  if (own?.kind === 'dimension' && own.type === 'time' && hit?.members.length === 1) {
+    if (time?.meaning.kind === 'grain' && time.length === hit.length) {
+      return { meaning: { ...time.meaning, member: own }, length: time.length };
+    }
+  }
+  // A segment called "Last year": the time, or the segment?
+  const isSameWords =
+    time?.meaning.kind === 'range' && time.length === hit?.length && !isSpelled(tokens, at, hit.length);
+  if (own !== undefined && isSameWords && (own.kind === 'segment' || !isMeantAsMember(before))) {
+    return { meaning: { kind: 'ambiguous', names: [`the ${own.kind} ${own.title}`, 'a time'] }, length: time.length };
+  }
   const isVerb = command?.command === 'filler' && hit?.members.every(({ kind }) => kind === 'dimension') === true;
   if (hit !== undefined && hit.length >= others && !(isVerb && hit.length === others && !isMeantAsMember(before))) {
-    return { meaning: meaningOfHit(hit, tokens[at + hit.length - 1], before), length: hit.length };
+    const meaning = meaningOfHit(hit, tokens[at + hit.length - 1], before);
+    const otherWay = meaning.kind === 'measure' ? otherWayOf(vocabulary, tokens.slice(at, at + hit.length)) : undefined;
+    if (meaning.kind !== 'measure' || meaning.isPart || otherWay === undefined || isSpelled(tokens, at, hit.length)) {
+      return { meaning, length: hit.length };
+    }
+    return { meaning: { ...meaning, otherWay }, length: hit.length };
   }
   if (time !== undefined && time.length >= others) return time;
   if (command !== undefined) return { meaning: { kind: 'command', command: command.command }, length: command.length };
   const number = token === undefined ? undefined : readNumber(token);
   if (number !== undefined) return { meaning: { kind: 'number', value: number }, length: 1 };
   return { meaning: { kind: 'unknown' }, length: 1 };
+}
+
+// "which product sold most": after "which" a dimension is due, though "products sold" is a measure.
+function hitAt(
+  members: MemberIndex,
+  tokens: readonly Token[],
+  at: number,
+  before: readonly Span[],
+): MemberHit | undefined {
+  const hit = findMembers(members, tokens, at);
+  const previous = lastContent(before);
+  const isDue = isCommand(previous, ['which']) && previous?.text.toLowerCase() === 'which';
+  const isMeasure = hit !== undefined && hit.members.length > 0 && hit.members.every(({ kind }) => kind === 'measure');
+  return isDue && isMeasure ? (findMembers(members, tokens, at, 'dimension') ?? hit) : hit;
 }
 
 function readTime(tokens: readonly Token[], at: number, today: string): Sized | undefined {
@@ -98,7 +131,7 @@ function readTime(tokens: readonly Token[], at: number, today: string): Sized | 
 function isMeantAsValue(
   tokens: readonly Token[],
   at: number,
-  value: { readonly length: number; readonly isSameCase: boolean },
+  value: NonNullable<ReturnType<typeof findValues>>,
   hit: MemberHit | undefined,
   isTime: boolean,
   before: readonly Span[],
@@ -111,6 +144,9 @@ function isMeantAsValue(
     const isSteering = readCommand(tokens, at) !== undefined;
     return !isSteering || (value.isSameCase && at > 0 && text !== text.toLowerCase());
   }
+  // "status completed", "status is completed"
+  const beside = before.findLast((span) => !isCommand(span, ['filler', 'is']));
+  if (beside?.kind === 'dimension' && value.candidates.some(({ member }) => member === beside.member)) return true;
   const previous = lastContent(before);
   if (previous?.kind === 'value') return true;
   return isCommand(previous, ['only', 'not', 'with', 'versus']);
@@ -133,7 +169,9 @@ function meaningOfHit(
   last: Token | undefined,
   before: readonly Span[],
 ): Meaning & { orMeasure?: MemberMetadata } {
-  if (hit.members.length === 0) return { kind: 'relation' };
+  if (hit.members.length === 0) {
+    return { kind: 'relation', ...(hit.counted !== undefined && { orMeasure: hit.counted }) };
+  }
   const pool = chooseByPlace(hit, before);
   const { exactMeasure } = hit;
   const [member, second] = exactMeasure === undefined ? pool : pool.filter((other) => other !== exactMeasure);
@@ -143,6 +181,7 @@ function meaningOfHit(
   if (member === undefined) return { kind: 'unknown' };
   if (second !== undefined) return { kind: 'ambiguous', names: pool.map(({ title }) => title) };
   if (member.kind === 'measure') return { kind: 'measure', member, isPart: hit.isPart };
+  if (member.kind === 'segment') return { kind: 'segment', member };
   return {
     kind: 'dimension',
     member,
@@ -162,6 +201,16 @@ function chooseByPlace(hit: MemberHit, before: readonly Span[]): readonly Member
   if (due.length > 0) return due;
   const less = hit.others.filter(isDue);
   return less.length > 0 ? less : hit.members;
+}
+
+function otherWayOf({ members }: Vocabulary, said: readonly Token[]): OtherWay | undefined {
+  return members.otherWays.get(stemsOf(said.filter(({ isWord }) => isWord)));
+}
+
+// Written as a name: in quotes, or with underscores.
+function isSpelled(tokens: readonly Token[], at: number, length: number): boolean {
+  if (isQuote(tokens[at - 1]) && isQuote(tokens[at + length])) return true;
+  return tokens.slice(at, at + length).some(({ text }) => text === '_');
 }
 
 function isQuote(token: Token | undefined): boolean {

@@ -1,6 +1,7 @@
 /** Checks that every steering word of a question has what it steers: what a word would change, were it dropped, is refused. */
 
 import type { MemberMetadata } from '@inlay/semantic/policy/metadata.ts';
+import { otherWayProblems, participleProblem, segmentProblems } from './check-names.ts';
 import { titleOf } from './describe.ts';
 import { isGeneric, isSuperlative } from './lexicon.ts';
 import { plainText } from './plain-text.ts';
@@ -19,10 +20,16 @@ export function checkWords(spans: readonly Span[], values: ValueReading): WordCh
   const measures = spans.flatMap((span) => (span.kind === 'measure' ? [span.member] : []));
   const checked: CheckedQuestion = { spans, values, measures: new Set(measures) };
   const unmapped = spans.flatMap((span, place) => (isUnmapped(checked, span, place) ? [place] : []));
-  const problems = spans.flatMap((span, place) => problemsAt(checked, span, place));
+  const problems = [
+    ...spans.flatMap((span, place) => problemsAt(checked, span, place)),
+    ...otherWayProblems(spans),
+    ...segmentProblems(spans),
+  ];
   const isRepeated = measures.length > checked.measures.size && values.compared.length === 0;
-  if (isRepeated && spans.some(({ kind }) => kind === 'value' || kind === 'range')) {
-    problems.push('I cannot tell what goes with which measure. Please ask for one after the other.');
+  if (isRepeated) {
+    problems.push(
+      'I cannot tell what goes with which measure. Please name each measure once, or ask for one after the other.',
+    );
   }
   return { unmapped: new Set(unmapped), problems };
 }
@@ -41,12 +48,16 @@ function isUnmapped({ spans, values, measures }: CheckedQuestion, span: Span, pl
   if (span.kind === 'dimension' && span.member.type === 'time') {
     return !isCommand(previous, ['group', 'which']) && wordsOf(span.text).every(isGeneric);
   }
-  // "in late 2024": not what is delivered late.
-  if (span.kind === 'dimension' && /^late$/i.test(span.text) && spans[place + 1]?.kind === 'range') return true;
+  // "in late 2024": not what is delivered late, nor the reason "late".
+  const isNamed = ['dimension', 'segment', 'value'].includes(span.kind);
+  if (isNamed && /^(?:early|mid|late|end)$/i.test(span.text) && spans[place + 1]?.kind === 'range') return true;
   if (span.kind === 'grain') return isOneUnit(spans, place) || (span.isPlural && previous?.text.toLowerCase() === 'in');
   if (span.kind !== 'command') return false;
   const word = span.text.toLowerCase();
   switch (span.command) {
+    case 'with':
+      // "month on month" is a change, not a course.
+      return word === 'on' && previous?.kind === 'grain' && next?.kind === 'grain';
     case 'versus':
       return !(
         next?.kind === 'range' ||
@@ -83,13 +94,15 @@ function pointsBack(word: string, hasMeasure: boolean, isAfterIs: boolean, next:
 function problemsAt(checked: CheckedQuestion, span: Span, place: number): readonly string[] {
   const { spans, values, measures } = checked;
   const next = after(spans, place);
+  const participle = participleProblem(spans, place);
+  if (participle !== undefined) return [participle];
   if (span.kind === 'range' && isCommand(before(spans, place), ['and', 'with'])) {
     const joint = before(spans, place)?.text.toLowerCase();
     const isCompared = (joint === 'with' || joint === 'and') && spans.some((other) => isCommand(other, ['compare']));
     return isCompared ? ['I cannot compare with another time range.'] : [];
   }
   // "revenue and web orders"
-  if (span.kind === 'value' && measures.size > 1 && values.compared.length === 0) {
+  if ((span.kind === 'value' || span.kind === 'segment') && measures.size > 1 && values.compared.length === 0) {
     const isBetween = [spans.slice(0, place), spans.slice(place)].every((side) =>
       side.some(({ kind }) => kind === 'measure'),
     );
@@ -186,7 +199,10 @@ function countProblem(spans: readonly Span[], place: number): readonly string[] 
     .slice(place + 1)
     .find(
       (span) =>
-        !isFiller(span) && span.kind !== 'value' && !isCommand(span, ['and', 'or', 'with', 'unique', 'how-many']),
+        !isFiller(span) &&
+        span.kind !== 'value' &&
+        span.kind !== 'segment' &&
+        !isCommand(span, ['and', 'or', 'with', 'unique', 'how-many']),
     );
   if (counted?.kind === 'unknown' || counted?.kind === 'ambiguous') return [];
   if (counted?.kind === 'measure' && isCounting(counted.member)) return [];

@@ -46,7 +46,8 @@ function filtersText(intent: Intent): string {
     const rest = values.length > shown.length ? [`${values.length - shown.length} more`] : [];
     return { isExcluded, text: `${lowerTitleOf(member)} ${listOf([...shown, ...rest], isExcluded ? 'and' : 'or')}` };
   });
-  const included = phrases.filter((phrase) => !phrase.isExcluded).map(({ text }) => text);
+  const segments = intent.segments.map((segment) => `"${lowerTitleOf(segment)}"`);
+  const included = [...segments, ...phrases.filter((phrase) => !phrase.isExcluded).map(({ text }) => text)];
   const excluded = phrases.filter((phrase) => phrase.isExcluded).map(({ text }) => text);
   return `${included.length > 0 ? ` for ${listOf(included)}` : ''}${excluded.length > 0 ? ` without ${listOf(excluded)}` : ''}`;
 }

@@ -1,16 +1,18 @@
 /** Makes an intent of a reading: of a whole question by itself, of a follow-up by changing the question before it. */
 
 import type { MemberMetadata, RelationMetadata } from '@inlay/semantic/policy/metadata.ts';
-import { addDays } from './calendar.ts';
+import { addDays, unitAround } from './calendar.ts';
 import { lowerTitleOf, titleOf } from './describe.ts';
 import { type Filter, hasBreakdown, type Intent, isHeldToOne, limitProblems, type Reading } from './intent.ts';
 import { plainText } from './plain-text.ts';
+import type { TimeRange } from './time-phrases.ts';
 
 /** An intent, or the sentences that say why there is none. */
 export type Completed = { readonly intent: Intent } | { readonly problems: readonly string[] };
 
 /** The intent of a question that stands alone. It needs a measure. */
 export function completeQuestion(reading: Reading): Completed {
+  if (reading.range?.isOnlyBack === true) return { problems: ['I need to know which time you count back from.'] };
   return complete(reading, reading);
 }
 
@@ -31,6 +33,7 @@ export function completeFollowUp(before: Intent, reading: Reading): Completed {
     isBreakdownNew ||
     reading.measures.length > 0 ||
     reading.filters.length > 0 ||
+    reading.segments.length > 0 ||
     reading.range !== undefined ||
     reading.ranking !== undefined;
   if (!hasContent) return { problems: ['I see nothing in it to change in the question before.'] };
@@ -45,6 +48,8 @@ export function completeFollowUp(before: Intent, reading: Reading): Completed {
   ) {
     return { problems: ['I can use one unit of time at a time.'] };
   }
+  const counted = countedBack(before, reading);
+  if (typeof counted === 'string') return { problems: [counted] };
   const problem = assumedYear(before, reading);
   if (problem !== undefined) return { problems: [problem] };
   // A ranking is of the rows that it was asked for: another breakdown ends it.
@@ -58,8 +63,9 @@ export function completeFollowUp(before: Intent, reading: Reading): Completed {
     dimensions: [...new Set([...keptDimensions, ...reading.dimensions])],
     grain,
     timeMember: reading.timeMember ?? before.time?.member,
-    range: reading.range ?? before.time?.range,
+    range: counted ?? before.time?.range,
     filters: changedFilters(before.filters, reading),
+    segments: [...new Set([...before.segments, ...reading.segments])],
     ranking: reading.ranking ?? keptRanking,
   });
 }
@@ -88,6 +94,18 @@ function changedFilters(filters: readonly Filter[], reading: Reading): readonly 
   return merged;
 }
 
+// "the year before" after "in 2023" is 2022, whatever year it is now. Of a time that is no such unit it could be several.
+function countedBack(before: Intent, { range }: Reading): TimeRange | string | undefined {
+  const past = before.time?.range;
+  if (range?.back === undefined) return range;
+  if (past === undefined) return range.isOnlyBack === true ? 'I need to know which time you count back from.' : range;
+  const unit = past.from === undefined ? undefined : unitAround(past.from, range.back, 0);
+  const earlier = past.from === undefined ? undefined : unitAround(past.from, range.back, -1);
+  const isWhole = unit !== undefined && unit.from === past.from && unit.to === past.to;
+  if (isWhole && earlier !== undefined) return earlier;
+  return `The question before was about ${past.label}. Which ${range.back} do you mean?`;
+}
+
 // "only Q1" after "in 2023" hardly means the Q1 of another year.
 function assumedYear(before: Intent, { range }: Reading): string | undefined {
   const past = before.time?.range;
@@ -100,7 +118,7 @@ function assumedYear(before: Intent, { range }: Reading): string | undefined {
 }
 
 // What a reading says, or what is left of the question before and what a reading adds to it.
-type Parts = Pick<Reading, 'measures' | 'dimensions' | 'filters'> & {
+type Parts = Pick<Reading, 'measures' | 'dimensions' | 'filters' | 'segments'> & {
   readonly [Key in 'grain' | 'timeMember' | 'range' | 'ranking']?: Reading[Key] | undefined;
 };
 
@@ -128,6 +146,7 @@ function complete(reading: Reading, parts: Parts): Completed {
         },
       }),
       filters: parts.filters,
+      segments: parts.segments,
       ...(parts.ranking !== undefined && {
         ranking: {
           direction: parts.ranking.direction,

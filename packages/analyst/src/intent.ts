@@ -23,6 +23,7 @@ export interface Ranking {
  * - `measures`: one to three. `dimensions`: none to two.
  * - `time`: the time dimension, when a grain or a range uses it.
  * - `grain`: rows are per this unit of `time`. `range`: only rows within it.
+ * - `segments`: conditions with a name in the data model, all of which rows meet.
  * - `ranking`: only with a dimension or a grain, never with both.
  */
 export interface Intent {
@@ -31,6 +32,7 @@ export interface Intent {
   readonly dimensions: readonly MemberMetadata[];
   readonly time?: { readonly member: MemberMetadata; readonly grain?: Grain; readonly range?: TimeRange };
   readonly filters: readonly Filter[];
+  readonly segments: readonly MemberMetadata[];
   readonly ranking?: Ranking;
 }
 
@@ -51,6 +53,7 @@ export interface Reading {
   readonly grain?: Grain;
   readonly range?: TimeRange;
   readonly filters: readonly Filter[];
+  readonly segments: readonly MemberMetadata[];
   readonly ranking?: {
     readonly direction: 'highest' | 'lowest';
     readonly measure?: MemberMetadata;

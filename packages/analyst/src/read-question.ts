@@ -47,6 +47,7 @@ export function readQuestion(relation: RelationMetadata, spans: readonly Span[])
     ...(time.grain === undefined && members.isTimeGrouped && { grain: 'day' as const }),
     ...(time.range !== undefined && { range: time.range }),
     filters: values.filters,
+    segments: [...new Set(spans.flatMap((span) => (span.kind === 'segment' ? [span.member] : [])))],
     ...(ranking.ranking !== undefined && { ranking: ranking.ranking }),
     freed: freedIn(spans),
     mode,
@@ -105,7 +106,9 @@ function readMembers(spans: readonly Span[], values: ValueReading): MembersReadi
       }
     }
     // A value says nothing about how its neighbours belong together: "revenue from web orders".
-    if (span.kind !== 'value' && !values.qualifiers.has(place)) previous = { span, isSeparated: false };
+    if (span.kind === 'grain' && span.member !== undefined) times.add(span.member);
+    if (span.kind !== 'value' && span.kind !== 'segment' && !values.qualifiers.has(place))
+      previous = { span, isSeparated: false };
   }
   for (const member of values.compared) dimensions.add(member);
   if (values.compared.length === 0) problems.push(...groupedMeasures(spans, measures.size));
@@ -245,6 +248,7 @@ function understoodOf(spans: readonly Span[]): readonly string[] {
     switch (span.kind) {
       case 'measure':
       case 'dimension':
+      case 'segment':
         return [titleOf(span.member)];
       case 'value':
         return span.candidates.slice(0, 1).map(({ value }) => plainText(value));

@@ -57,6 +57,7 @@ export function readValues(spans: readonly Span[]): ValueReading {
       const notAt = excluded.places.get(place);
       for (const { value } of candidates) chosen.push({ member, value, place, isExcluded: notAt !== undefined, notAt });
     }
+    problems.push(...unjoinedProblems(spans, chosen, chain));
     const [member] = members;
     if (member !== undefined && members.length === chain.places.length && members.every((other) => other === member)) {
       for (let place = chain.first; place <= chain.last; place += 1) joined.add(place);
@@ -76,6 +77,18 @@ interface ChosenValue {
   readonly isExcluded: boolean;
   /** The position of the "not" that covers it. */
   readonly notAt: number | undefined;
+}
+
+// "new web orders" are both, not either: two values of one dimension beside each other are no list.
+function unjoinedProblems(spans: readonly Span[], chosen: readonly ChosenValue[], chain: Chain): readonly string[] {
+  return chain.places.slice(1).flatMap((place, index) => {
+    const earlier = chain.places[index] ?? place;
+    const isJoined = spans.slice(earlier, place).some((span) => isCommand(span, ['and', 'or', 'versus']));
+    const members = [earlier, place].map((at) => chosen.find((value) => value.place === at)?.member);
+    if (isJoined || members[0] === undefined || members[0] !== members[1]) return [];
+    const [left, right] = [earlier, place].map((at) => plainText(spans[at]?.text ?? ''));
+    return [`I cannot tell how "${left}" and "${right}" belong together. Write "and" between them for either.`];
+  });
 }
 
 // "web vs store", "compare web and store", "web revenue and store revenue": a total of the two would answer neither.

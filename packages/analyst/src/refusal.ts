@@ -27,7 +27,7 @@ export function refusalText(
     sentences.push(opening === '' ? `I do not understand ${list}.` : `${opening}, but not ${list}.`);
     const near = nearestTitles(
       words,
-      relations.flatMap(({ members }) => members.filter(({ kind }) => kind !== 'segment')),
+      relations.flatMap(({ members }) => members),
     );
     if (near.length > 0) sentences.push(`Nearest: ${listOf(near, 'or')}.`);
     else if (reading.measures.length > 0) sentences.push(...exampleText(reading.relation, relations));

@@ -10,13 +10,14 @@ export type Unsettled = Span & { readonly orMeasure?: MemberMetadata };
 /**
  * The spans with every choice made. "customers" is the measure where no other one is asked for ("customers by month") or
  * where it is listed with one ("orders and customers by month"), and the dimension after words that want one ("by
- * customers", "top 10 customers"). "most customers" counts them: nobody would say it of a list of names.
+ * customers", "top 10 customers"). "most customers" counts them: nobody would say it of a list of names. In the same way
+ * "orders" is the measure "Count" of a cube of orders, or else says no more than what the question is about.
  */
 export function settleMembers(spans: readonly Unsettled[]): readonly Span[] {
   const hasMeasure = spans.some(({ kind }) => kind === 'measure');
   return spans.map((unsettled, place) => {
     const { orMeasure, ...span } = unsettled;
-    if (orMeasure === undefined || span.kind !== 'dimension') return span;
+    if (orMeasure === undefined || (span.kind !== 'dimension' && span.kind !== 'relation')) return span;
     const isMeasure =
       !isMarked(spans, place) && (!hasMeasure || isListed(spans, place, -1) || isListed(spans, place, 1));
     return isMeasure ? { kind: 'measure', member: orMeasure, isPart: false, text: span.text } : span;

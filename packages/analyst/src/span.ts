@@ -3,12 +3,20 @@
 import type { MemberMetadata } from '@inlay/semantic/policy/metadata.ts';
 import type { Grain } from './calendar.ts';
 import type { Command } from './lexicon.ts';
+import type { OtherWay } from './other-way.ts';
 import type { TimeRange } from './time-phrases.ts';
 import type { DimensionValue } from './value-index.ts';
 
 /** What a piece of a question means. `isPart`: only the end of the member's title was said. */
 export type Meaning =
-  | { readonly kind: 'measure'; readonly member: MemberMetadata; readonly isPart: boolean }
+  | {
+      readonly kind: 'measure';
+      readonly member: MemberMetadata;
+      readonly isPart: boolean;
+      /** The words of its name, which no quotes mark as such, could mean this as well. */
+      readonly otherWay?: OtherWay;
+    }
+  | { readonly kind: 'segment'; readonly member: MemberMetadata }
   | {
       readonly kind: 'dimension';
       readonly member: MemberMetadata;
@@ -17,7 +25,8 @@ export type Meaning =
     }
   | { readonly kind: 'ambiguous'; readonly names: readonly string[] }
   | { readonly kind: 'value'; readonly candidates: readonly DimensionValue[] }
-  | { readonly kind: 'grain'; readonly grain: Grain; readonly isPlural: boolean }
+  /** `member`: the time dimension that has the unit for its name. */
+  | { readonly kind: 'grain'; readonly grain: Grain; readonly isPlural: boolean; readonly member?: MemberMetadata }
   | { readonly kind: 'range'; readonly range: TimeRange }
   | { readonly kind: 'problem'; readonly problem: string }
   | { readonly kind: 'number'; readonly value: number }

@@ -1,6 +1,6 @@
 /** Reads time ranges ("in 2024", "last 30 days") and grains ("by month", "weekly") at a place in a question. */
 
-import { addDays, dayLabel, type Grain, type Period, partsOf, unitAround } from './calendar.ts';
+import { addDays, dayLabel, type Grain, monthNames, type Period, partsOf, unitAround } from './calendar.ts';
 import { readNumber, readUnit } from './lexicon.ts';
 import { type Point, type PointAt, periodOf, readPoint, readYear, yearOf } from './time-points.ts';
 import type { Token } from './tokens.ts';
@@ -8,12 +8,16 @@ import type { Token } from './tokens.ts';
 /**
  * A half-open range of days: `from` is in it, `to` is not; either may be open. Both open: all time, asked for in words.
  * `label` is for people: `2024`, `March to May 2024`, `since 2023`. `isYearAssumed`: no word named the year.
+ * `back`: the words count one unit back from the time of the question before, where that has one; `isOnlyBack`: they mean
+ * nothing by themselves ("the year before"), so that `from` and `to` are not to be used.
  */
 export interface TimeRange {
   readonly from?: string;
   readonly to?: string;
   readonly label: string;
   readonly isYearAssumed?: true;
+  readonly back?: Grain;
+  readonly isOnlyBack?: true;
 }
 
 /** A time phrase: a range, or the reason why its words make none. `length` counts tokens. */
@@ -56,10 +60,25 @@ export function readGrain(
   return unit === undefined ? undefined : { grain: unit, length: 1, isPlural: token.word !== token.stem };
 }
 
+const timeWord = new RegExp(
+  `\\d{4}|^(?:[qh]\\d|today|yesterday|time|date|half|${[...adverbs.keys(), ...toDateWords.keys()].join('|')}|${monthNames
+    .map((name) => name.slice(0, 3).toLowerCase())
+    .join('|')})`,
+);
+
+/** True for words that say a time and nothing else: "last year", "YTD", "monthly". Whatever day it is. */
+export function isTimeWords(words: readonly Token[]): boolean {
+  // Most words are none: every time has one of these.
+  if (!words.some((word) => timeWord.test(word.word) || readUnit(word) !== undefined)) return false;
+  const length = readTimePhrase(words, 0, '2000-01-01')?.length ?? readGrain(words, 0)?.length;
+  return length === words.length;
+}
+
 /** The time range whose words begin at token `at`. `today` is `YYYY-MM-DD`; relative ranges count from it. */
 export function readTimePhrase(tokens: readonly Token[], at: number, today: string): TimePhrase | undefined {
   return (
     readAllTime(tokens, at) ??
+    readUnitBack(tokens, at, today) ??
     readToDate(tokens, at, today) ??
     readLastUnits(tokens, at, today) ??
     readBounded(tokens, at, today) ??
@@ -71,6 +90,19 @@ export function readTimePhrase(tokens: readonly Token[], at: number, today: stri
 
 function readAllTime(tokens: readonly Token[], at: number): TimePhrase | undefined {
   return matches(tokens, at, ['all', 'time']) ? { range: { label: 'all time' }, length: 2 } : undefined;
+}
+
+// "the year before", "the previous year".
+function readUnitBack(tokens: readonly Token[], at: number, today: string): TimePhrase | undefined {
+  const isPrevious = ['previous', 'prior', 'preceding'].includes(tokens[at]?.word ?? '');
+  const unit = tokens[isPrevious ? at + 1 : at];
+  const grain = unit !== undefined && unit.word === unit.stem ? readUnit(unit) : undefined;
+  const range = grain === undefined ? undefined : unitAround(today, grain, -1);
+  if (grain === undefined || range === undefined) return undefined;
+  const label = `last ${grain} (${range.label})`;
+  if (isPrevious) return { range: { ...range, label, back: grain }, length: 2 };
+  const isBefore = tokens[at + 1]?.word === 'before' && tokens[at + 2]?.isWord !== true;
+  return isBefore ? { range: { label, back: grain, isOnlyBack: true }, length: 2 } : undefined;
 }
 
 // "year to date", "ytd", "month to date".

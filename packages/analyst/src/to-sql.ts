@@ -64,7 +64,8 @@ function selectItem(column: QueryColumn, intent: Intent): string {
 }
 
 function conditionsOf(intent: Intent): readonly string[] {
-  const conditions = intent.filters.map(filterCondition);
+  const segments = intent.segments.map((segment) => quoteName(localName(segment)));
+  const conditions = [...segments, ...intent.filters.map(filterCondition)];
   const { time, ranking } = intent;
   // Who asks for the top promotion codes asks for codes: rows without one take no place in a ranking.
   for (const member of ranking === undefined ? [] : intent.dimensions) {

@@ -36,6 +36,21 @@ const followUps: readonly (readonly [questions: readonly string[], sql: string])
     ['revenue for web', 'only store', 'in Germany'],
     "SELECT MEASURE(revenue) AS revenue FROM sales WHERE channel = 'store' AND customer_country = 'Germany'",
   ],
+  // Today is in 2025.
+  ...['the year before', 'and the year before?', 'the previous year', 'what about the prior year?'].map(
+    (back): readonly [readonly string[], string] => [
+      ['revenue for web in 2023', back],
+      "SELECT MEASURE(revenue) AS revenue FROM sales WHERE channel = 'web' AND created_at >= '2022-01-01' AND created_at < '2023-01-01'",
+    ],
+  ),
+  [
+    ['revenue by channel in January 2024', 'only web', 'the month before', 'the month before'],
+    "SELECT channel, MEASURE(revenue) AS revenue FROM sales WHERE channel = 'web' AND created_at >= '2023-11-01' AND created_at < '2023-12-01' GROUP BY 1 ORDER BY 2 DESC NULLS LAST",
+  ],
+  [
+    ['revenue by channel', 'the previous year'],
+    "SELECT channel, MEASURE(revenue) AS revenue FROM sales WHERE created_at >= '2024-01-01' AND created_at < '2025-01-01' GROUP BY 1 ORDER BY 2 DESC NULLS LAST",
+  ],
   [
     ['revenue by channel', 'what about orders?'],
     'SELECT channel, MEASURE(orders_count) AS orders_count FROM sales GROUP BY 1 ORDER BY 2 DESC NULLS LAST',
@@ -101,6 +116,17 @@ describe('follow-ups', () => {
       first,
     );
     expect(inputOf(ask('only web', failed.messages).turn)).not.toHaveProperty('memoryId');
+  });
+
+  it.each<[questions: readonly string[], text: RegExp]>([
+    [['revenue the year before'], /I need to know which time you count back from\./],
+    [['revenue by channel', 'the year before'], /I need to know which time you count back from\./],
+    [['revenue since 2023', 'the year before'], /The question before was about since 2023\. Which year do you mean\?/],
+    [['revenue in March 2025', 'the year before'], /was about March 2025\. Which year do you mean\?/],
+    [['revenue last 3 months', 'and the previous month'], /was about last 3 months .* Which month do you mean\?/],
+  ])('%j: refuses to guess what is counted back from', (questions, text) => {
+    expect(sqlInThread(questions)).toMatch(text);
+    expect(sqlInThread(questions)).toMatch(/I queried nothing\.$/);
   });
 
   it('answers as the recorded example', () => {

@@ -143,6 +143,31 @@ describe('model explain and model query', { timeout: 60_000 }, () => {
     expect(hidden).toMatchObject({ outcome: { kind: 'refused', code: 'MEMBER_NOT_FOUND' } });
   });
 
+  test('a time zone says where days begin, in what is asked and in what is explained', async () => {
+    const sql =
+      "SELECT MEASURE(orders_count) AS n FROM sales WHERE created_at >= '2025-06-01' AND created_at < '2025-06-02'";
+    const inUtc =
+      "SELECT MEASURE(orders_count) AS n FROM sales WHERE created_at >= '2025-05-31 12:00:00' AND created_at < '2025-06-01 12:00:00'";
+    const dateRange = ['2025-06-01', '2025-06-01'];
+    const query = { measures: ['sales.orders_count'], timeDimensions: [{ dimension: 'sales.created_at', dateRange }] };
+    const there = ['--timezone', 'Pacific/Auckland'] as const;
+    const asked = async (text: string, ...more: string[]): Promise<unknown> =>
+      JSON.parse((await run(queryAs, text, '--as', 'shop-7', '--json', ...more)).out).data;
+    const explained = async (text: string, ...more: string[]) =>
+      JSON.parse((await run(explainAs, text, '--as', 'shop-7', '--json', ...more)).out).outcome.compiled.parameters;
+    const rows = await asked(inUtc);
+    expect(await asked(sql)).not.toEqual(rows);
+    expect(await asked(sql, ...there)).toEqual(rows);
+    expect(await asked(JSON.stringify(query), ...there)).toEqual(rows);
+    expect(await explained(sql)).not.toEqual(await explained(inUtc));
+    expect(await explained(sql, ...there)).toEqual(await explained(inUtc));
+    // The end of a range of the JSON form is an instant before its next day.
+    const own = JSON.stringify({ ...query, timezone: 'Pacific/Auckland' });
+    expect(await explained(JSON.stringify(query), ...there)).toEqual(await explained(own));
+    expect(await explained(own, '--timezone', 'UTC')).toEqual(await explained(own));
+    expect(await explained(own)).not.toEqual(await explained(JSON.stringify(query)));
+  });
+
   test('a warehouse is that of the connection which the deployment names', async () => {
     const { db } = server.context;
     const before = await revenueOf('--as', 'shop-7');
@@ -213,6 +238,8 @@ describe('model explain and model query', { timeout: 60_000 }, () => {
     [[revenue, '--as', 'shop-7', '--embed-tenant', 'nobody'], /^There is no embed tenant nobody\.$/],
     [[revenue, '--as', 'shop-7', '--security-context', '[]'], /^--security-context/],
     [[revenue, '--as', 'shop-7', '--security-context', '{'], /^--security-context must be a JSON object\.$/],
+    [[revenue, '--as', 'shop-7', '--timezone', 'Mars/Olympus'], /^--timezone must be the name of an IANA timezone/],
+    [[revenue, '--as', 'shop-7', '--timezone', '+02:00'], /^--timezone must be the name of an IANA timezone/],
     [[revenue, '--as', 'shop-7', '--role', 'x'], /^Unknown option '--role'/],
     [[revenue, '--as', 'shop-7', '--branch', 'nowhere'], /^BRANCH_NOT_FOUND: /],
   ])('%j', async (args, expected) => {

@@ -1,6 +1,7 @@
 /** What a language model is told of the data before it speaks: what this user may see, and nothing else. */
 import type { AnalystContext } from '@inlay/analyst/analyst.ts';
 import { visibleMetadata } from '@inlay/semantic/policy/visible-metadata.ts';
+import { utcToLocal } from '@inlay/semantic/query/zoned-time.ts';
 import { SemanticError } from '@inlay/semantic/semantic-error.ts';
 import { findValues } from '../query/find-values.ts';
 import { type Door, openDoor, type QueryDependencies } from '../query/run-query.ts';
@@ -31,7 +32,8 @@ export interface GroundSettings {
 
 /**
  * Reads the visible metadata, the values that occur in what the user has said (the latest words first, up to a limit; none in
- * private mode), and the certified queries that this user may run. `today` is the date in UTC. @throws as the door to data does.
+ * private mode), and the certified queries that this user may run. Today is the date in the time zone of the session, in which the
+ * queries of the run are asked as well. @throws as the door to data does.
  */
 export async function ground(
   query: QueryDependencies,
@@ -47,7 +49,7 @@ export async function ground(
   const question = said.at(-1) ?? '';
   const asked = firstCompiling(door, matchExactly(configuration.certifiedQueries, question, keysOf), 1)[0] ?? null;
   const context: AnalystContext = {
-    today: query.clock().toISOString().slice(0, 10),
+    today: dayIn(query.clock(), door.timezone),
     relations,
     valueMatches,
     toolNames,
@@ -58,7 +60,7 @@ export async function ground(
   const system = writePrompt({
     ...settings,
     context,
-    timeZone: 'UTC',
+    timeZone: door.timezone,
     inputTokensMax: languageModel.inputTokensMax,
     accessibleViews: configuration.accessibleViews,
     rules: configuration.rules,
@@ -66,6 +68,11 @@ export async function ground(
     asked,
   });
   return { context, system };
+}
+
+/** The date as `YYYY-MM-DD` that a wall clock in the zone shows at the instant. */
+function dayIn(now: Date, timezone: string): string {
+  return utcToLocal(`${now.toISOString().slice(0, 19).replace('T', ' ')}.000000`, timezone).slice(0, 10);
 }
 
 /** The first that this user may run: the others name members that do not exist for them, and are not even told. */

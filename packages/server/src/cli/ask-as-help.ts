@@ -24,6 +24,7 @@ Flags:
   --deployment ID          Without it: the only deployment.
   --branch NAME            A branch of the data model. Without it: the default branch.
   --account NAME           Without it: the only account.
+  --timezone ZONE          In which days begin and end, as the setting of a session says it. Without it: UTC.
   --rows COUNT             query: rows that are printed at most, 1 to 100000. Without it: 100.
   --json                   Print JSON.
 

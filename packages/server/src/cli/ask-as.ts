@@ -7,6 +7,7 @@ import type { Cell } from '@inlay/contract/chat.ts';
 import { userShapes } from '@inlay/contract/user.ts';
 import type { CompiledQuery } from '@inlay/semantic/compile-sql.ts';
 import type { LoadLimits } from '@inlay/semantic/query/load-shape.ts';
+import { timeZoneNamed } from '@inlay/semantic/query/zoned-time.ts';
 import { SemanticError } from '@inlay/semantic/semantic-error.ts';
 import type { Kysely } from 'kysely';
 import { type Config, ConfigError } from '../config.ts';
@@ -41,6 +42,7 @@ const options = {
   deployment: { type: 'string' },
   branch: { type: 'string' },
   account: { type: 'string' },
+  timezone: { type: 'string' },
   rows: { type: 'string' },
   json: { type: 'boolean' },
 } as const;
@@ -55,6 +57,7 @@ interface Asked {
   readonly deployment: number | undefined;
   readonly branch: string | undefined;
   readonly account: string | undefined;
+  readonly timezone: string | undefined;
   readonly rowsMax: number;
   readonly isJson: boolean;
 }
@@ -158,7 +161,7 @@ async function atDoor(
         asked.branch === undefined ? null : await deployments.findBranch(account.id, deploymentId, asked.branch);
       const askers = createAskers({ db, changes: noChanges, unprotectedRelations });
       const query = { askers, deployments, clock, queryTimeoutMs, sqlLimits: config };
-      await work(await openDoor(query, { principal, deploymentId, branch }));
+      await work(await openDoor(query, { principal, deploymentId, branch, timezone: asked.timezone }));
     } catch (error) {
       if (!(error instanceof InlayError) && !(error instanceof SemanticError)) throw error;
       await audit(error.code);
@@ -238,6 +241,7 @@ function parseAsked(config: Config, args: readonly string[]): Asked {
     deployment: wholeNumber('deployment', values.deployment, 2_147_483_647),
     branch: values.branch,
     account: values.account,
+    timezone: parseTimezone(values.timezone),
     rowsMax: wholeNumber('rows', values.rows, 100_000) ?? 100,
     isJson: values.json ?? false,
   };
@@ -265,6 +269,12 @@ function wholeNumber(name: string, text: string | undefined, max: number): numbe
   const value = /^\d{1,10}$/.test(text) ? Number(text) : 0;
   if (value < 1 || value > max) throw new ConfigError([`--${name} must be a whole number from 1 to ${max}.`]);
   return value;
+}
+
+/** As the settings of a session take it. */
+function parseTimezone(name: string | undefined): string | undefined {
+  if (name === undefined || timeZoneNamed(name) !== null) return name;
+  throw new ConfigError(['--timezone must be the name of an IANA timezone, such as Europe/Berlin.']);
 }
 
 /** Under the limits of a session's. */

@@ -41,16 +41,16 @@ export interface Query {
   readonly signal: AbortSignal;
 }
 
-/** As whom, and of which data model, something is asked. */
-export type QueryScope = Pick<Query, 'principal' | 'deploymentId' | 'branch'>;
+/** As whom, of which data model, and in which time zone something is asked. */
+export type QueryScope = Pick<Query, 'principal' | 'deploymentId' | 'branch' | 'timezone'>;
 
 /** The door, open for one user: what may be seen was read when it opened. Not to be kept longer than a moment. */
 export interface Door {
   readonly deployment: Deployment;
   readonly subject: Subject;
-  /** That the session names, else `UTC`. */
+  /** That it was opened with, else that of the session, else `UTC`. */
   readonly timezone: string;
-  /** Compiles a text, or what was parsed already. @param timezone left out: that of the session. @throws SemanticError */
+  /** Compiles a text, or what was parsed already. @param timezone left out: that of the door. @throws SemanticError */
   compile(asked: string | Statement, timezone?: string): CompiledQuery;
   /** How the query is answered for this user, or why not. For operators only: it names what the user may not see. */
   explain(sql: string): QueryExplanation;
@@ -71,7 +71,7 @@ export interface Door {
  */
 export async function openDoor(dependencies: QueryDependencies, scope: QueryScope): Promise<Door> {
   const { askers, deployments, clock, sqlLimits, telemetry = noTelemetry } = dependencies;
-  const { principal, deploymentId, branch } = scope;
+  const { principal, deploymentId, branch, timezone: ofQuery } = scope;
   const [deployment, { subject, timezone: ofSession }] = await Promise.all([
     deployments.get(principal.accountId, deploymentId, branch),
     askers.load(principal, clock()),
@@ -79,21 +79,22 @@ export async function openDoor(dependencies: QueryDependencies, scope: QueryScop
   const { compiler, dataModel, dialect, warehouse } = deployment;
   const { queryTimeoutMs: timeoutMs, queryBytesMax: bytesMax, results } = dependencies;
   const limits = sqlLimits === undefined ? {} : { limits: sqlLimits };
+  const timezone = ofQuery ?? ofSession ?? 'UTC';
   const observe = <T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> =>
     observed(telemetry, dialect.name, signal, ask);
   return {
     deployment,
     subject,
-    timezone: ofSession ?? 'UTC',
-    compile: (asked, timezone) =>
+    timezone,
+    compile: (asked, ofStatement) =>
       telemetry.traces.spanSync('compile', {}, () => {
-        const options = { ...limits, now: clock(), timezone: timezone ?? ofSession ?? 'UTC' };
+        const options = { ...limits, now: clock(), timezone: ofStatement ?? timezone };
         return typeof asked === 'string'
           ? compiler.compile(asked, subject, options)
           : compiler.compileParsed(asked, subject, options);
       }),
-    explain: (sql) => explainSql(sql, dataModel, subject, dialect, { ...limits, now: clock() }),
-    explainLoad: (json) => explainLoad(json, dataModel, subject, dialect, { now: clock() }),
+    explain: (sql) => explainSql(sql, dataModel, subject, dialect, { ...limits, now: clock(), timezone }),
+    explainLoad: (json) => explainLoad(json, dataModel, subject, dialect, { now: clock(), timezone }),
     async run(compiled, signal) {
       signal.throwIfAborted();
       const read = (stop: AbortSignal): Promise<WarehouseResult> =>
@@ -139,11 +140,11 @@ async function observed<T>(
  */
 export async function runQuery(dependencies: QueryDependencies, query: Query): Promise<WarehouseResult> {
   const door = await openDoor(dependencies, query);
-  return door.run(door.compile(query.sql, query.timezone), query.signal);
+  return door.run(door.compile(query.sql), query.signal);
 }
 
 /** The same for a result of any size, on its way. @throws as {@link runQuery}, without RESULT_TOO_LARGE */
 export async function streamQuery(dependencies: QueryDependencies, query: Query): Promise<WarehouseStream> {
   const door = await openDoor(dependencies, query);
-  return door.stream(door.compile(query.sql, query.timezone), query.signal);
+  return door.stream(door.compile(query.sql), query.signal);
 }
