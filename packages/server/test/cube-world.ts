@@ -12,7 +12,7 @@ import {
   type TestServerOptions,
 } from './test-server.ts';
 
-/** Orders of two merchants around the turn of 2024, one of them at 23:30 UTC; a cube that takes a second to count, and one that takes hours. */
+/** Orders of two merchants around the turn of 2024, one of them at 23:30 UTC; cubes that take a second to count, of which merchant 7 has one row and 8 two, and one that takes hours. */
 const model = `
 cubes:
   - name: orders
@@ -59,10 +59,19 @@ cubes:
     measures: [{ name: quantity, sql: "{CUBE}.quantity", type: sum }]
     access_policy: [{ group: "*", row_level: { allow_all: true } }]
   - name: slow
-    sql: SELECT a.range AS id FROM range(10000000) a, range(60) b WHERE hash(a.range * b.range) = 7
+    sql: SELECT a.range AS id FROM range(10000000) a, range(15) b WHERE hash(a.range * b.range) = 7
     dimensions: [{ name: id, sql: "{CUBE}.id", type: number, primary_key: true }]
     measures: [{ name: count, type: count }]
     access_policy: [{ group: "*", row_level: { allow_all: true } }]
+  - name: tardy
+    sql: SELECT a.range AS id, 7 + b.range AS merchant FROM range(60000000) a, range(2) b WHERE hash(a.range) = 7 OR a.range <= b.range
+    dimensions:
+      - { name: id, sql: "{CUBE}.id", type: number, primary_key: true }
+      - { name: merchant, sql: "{CUBE}.merchant", type: number }
+    measures: [{ name: count, type: count }]
+    access_policy:
+      - group: merchant
+        row_level: { filters: [{ member: merchant, operator: equals, values: ["{ userAttributes.merchant_id }"] }] }
   - name: endless
     extends: slow
     sql: SELECT a.range AS id FROM range(10000000) a, range(10000000) b WHERE hash(a.range * b.range) = 7

@@ -4,7 +4,7 @@ import { fastify } from 'fastify';
 import { afterEach, expect, test } from 'vitest';
 import { InlayError } from '../src/errors.ts';
 import { failureOf } from '../src/http/error-response.ts';
-import { disconnectSignal, sendNdjson } from '../src/http/ndjson.ts';
+import { disconnectSignal, sendJson, sendNdjson } from '../src/http/ndjson.ts';
 import { until } from './chat-world.ts';
 
 const defect = new TypeError('a defect');
@@ -228,6 +228,32 @@ async function* untilEnded(ended: AbortSignal, text: string): AsyncGenerator<{ t
     await nextTurn();
     ended.throwIfAborted();
     yield { text };
+  }
+}
+
+test('pieces of JSON are one text, however they are cut; a failure in the middle breaks it off', async () => {
+  const app = fastify();
+  closing.push(() => app.close());
+  const text = JSON.stringify(['👩‍👩‍👧'.repeat(60_000), 'é'.repeat(65_535), '😀'.repeat(65_537)]);
+  app.get('/whole', async (_request, reply) => {
+    await sendJson(reply, piecesOf('', text.slice(0, 3), text.slice(3, 200_001), text.slice(200_001)));
+    return reply;
+  });
+  app.get('/broken', async (_request, reply) => {
+    await sendJson(reply, piecesOf('[1', new InlayError('SESSION_ENDED', 'over')));
+    return reply;
+  });
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const whole = await fetch(`${url}/whole`);
+  expect(whole.headers.get('content-type')).toBe('application/json; charset=utf-8');
+  expect(await whole.text()).toBe(text);
+  await expect(fetch(`${url}/broken`).then((reply) => reply.text())).rejects.toThrow();
+});
+
+async function* piecesOf(...pieces: readonly (string | Error)[]): AsyncGenerator<string> {
+  for (const piece of pieces) {
+    if (typeof piece !== 'string') throw piece;
+    yield piece;
   }
 }
 

@@ -33,7 +33,8 @@ export const tablesMax = 32;
 
 /**
  * Lets a text pass that the grammar can read without harm.
- * @throws SemanticError SQL_TOO_LARGE, SQL_TOO_DEEP, or SQL_INVALID for a text with NUL or a long one that cannot be split
+ * @throws SemanticError SQL_TOO_LARGE, SQL_TOO_DEEP, or SQL_INVALID for a text with NUL or half of a pair, or a long one that cannot
+ * be split
  */
 export function guardSqlSize(sql: string, limits: SqlLimits = largestSql): void {
   const sqlBytesMax = Math.min(limits.sqlBytesMax, largestSql.sqlBytesMax);
@@ -43,6 +44,8 @@ export function guardSqlSize(sql: string, limits: SqlLimits = largestSql): void 
   }
   // The grammar reads up to a NUL only: what stands behind it would be ignored.
   if (sql.includes('\0')) throw new SemanticError('SQL_INVALID', 'The SQL holds a NUL character.');
+  // Written as UTF-8 it would become another character, and equal that one.
+  if (!sql.isWellFormed()) throw new SemanticError('SQL_INVALID', 'The SQL holds half of a pair of UTF-16.');
   // A text has no more tokens than characters, and is no deeper than it opens: short ones need not be split to know it.
   if (sql.length <= sqlTokensMax && (sql.match(/[([]/g)?.length ?? 0) <= sqlDepthMax) return;
   let depth = 0;

@@ -7,7 +7,7 @@ import { errorCodes } from '@inlay/contract/error.ts';
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Context } from '../context.ts';
-import { InlayError } from '../errors.ts';
+import { codeOf, InlayError } from '../errors.ts';
 import { isDeeperThan, jsonDepthMax } from '../json-depth.ts';
 import { authenticationHook, type CredentialRequirement } from './authenticate.ts';
 import { allowOriginOf, answerPreflights } from './cors.ts';
@@ -165,7 +165,10 @@ function sendFailure(
   reply: FastifyReply,
   error: unknown,
 ): void {
-  const failure = limitedFailureOf(error, request, rateLimits);
+  // Nobody is there to read it, and it is nobody's defect.
+  const isGone = request.raw.destroyed && !request.raw.complete && codeOf(error) === 'ECONNRESET';
+  const told = isGone ? new InlayError('ABORTED', 'The client has gone away') : error;
+  const failure = limitedFailureOf(told, request, rateLimits);
   if (failure.isLogged) log.error({ err: error, requestId: request.id }, 'request failed');
   const body = errorBody(failure, request.id, request.routeOptions.config?.errorHoldsMessage);
   reply.header('x-request-id', request.id);

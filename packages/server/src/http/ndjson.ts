@@ -1,4 +1,4 @@
-/** Replies of newline-delimited JSON: whole lines, written only as fast as the client reads. */
+/** Replies that are written only as fast as the client reads: newline-delimited JSON in whole lines, and JSON in pieces. */
 import type { FastifyReply } from 'fastify';
 import { InlayError } from '../errors.ts';
 
@@ -23,8 +23,8 @@ export function disconnectSignal(reply: FastifyReply): AbortSignal {
   return controller.signal;
 }
 
-/** How lines are sent. */
-export interface NdjsonOptions {
+/** How lines or pieces are sent. */
+export interface SendOptions {
   /** Turns a failure after the first line into the last line; without it the reply breaks off, and a defect is thrown. */
   readonly errorLine?: (error: unknown) => object;
   /**
@@ -43,10 +43,43 @@ export interface NdjsonOptions {
  * generator hears it only at its next `yield`, so one that may wait long must also watch {@link disconnectSignal}. A client that
  * takes nothing for `stallMs` is gone as well. Resolves when the reply has ended or the lines have stopped.
  */
-export async function sendNdjson(
+export function sendNdjson(
   reply: FastifyReply,
   lines: AsyncIterable<object | string>,
-  { errorLine, ended, stallMs = stallMsMax }: NdjsonOptions = {},
+  options: SendOptions = {},
+): Promise<void> {
+  return send(reply, lines, 'application/x-ndjson; charset=utf-8', options);
+}
+
+/**
+ * Sends the pieces of one JSON text as {@link sendNdjson} sends lines. A failure after the first piece breaks the reply off, so that
+ * nobody takes it for whole.
+ */
+export function sendJson(
+  reply: FastifyReply,
+  pieces: AsyncIterable<string>,
+  options: Omit<SendOptions, 'errorLine'> = {},
+): Promise<void> {
+  return send(reply, inParts(pieces), 'application/json; charset=utf-8', options);
+}
+
+/** The same text in pieces that are written at once, so that a slow client is seen to take them. No pair of a character is cut. */
+async function* inParts(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+  for await (const piece of pieces) {
+    for (let from = 0; from < piece.length; ) {
+      const to = from + writeCharactersMax;
+      const isCut = /[\ud800-\udbff]/.test(piece.charAt(to - 1));
+      yield piece.slice(from, isCut ? to - 1 : to);
+      from = isCut ? to - 1 : to;
+    }
+  }
+}
+
+async function send(
+  reply: FastifyReply,
+  lines: AsyncIterable<object | string>,
+  contentType: string,
+  { errorLine, ended, stallMs = stallMsMax }: SendOptions,
 ): Promise<void> {
   const { raw } = reply;
   const iterator = lines[Symbol.asyncIterator]();
@@ -66,7 +99,7 @@ export async function sendNdjson(
     if (!isGone) {
       raw.writeHead(200, {
         ...headersOf(reply),
-        'content-type': 'application/x-ndjson; charset=utf-8',
+        'content-type': contentType,
         'cache-control': 'no-store',
         'x-accel-buffering': 'no',
       });

@@ -48,7 +48,8 @@ export function toClickHouseFailure(error: unknown, query: Pick<WarehouseQuery, 
   const code = clickHouseCode(cause);
   if (code === null) {
     const system = codeOf(cause);
-    if (typeof system === 'string' && /^E[A-Z_]+$/.test(system)) return warehouseUnavailable(system);
+    // Of the system or of TLS, such as ECONNREFUSED, DEPTH_ZERO_SELF_SIGNED_CERT.
+    if (typeof system === 'string' && /^[A-Z][A-Z_]+$/.test(system)) return warehouseUnavailable(system);
     return error instanceof LostConnection
       ? warehouseUnavailable('no connection')
       : queryFailed('a reply that is no result, or only the beginning of one');

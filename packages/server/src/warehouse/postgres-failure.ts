@@ -34,15 +34,16 @@ export function toPostgresFailure(error: unknown, query: Pick<WarehouseQuery, 's
       ? warehouseUnavailable('no connection')
       : queryFailed('the connection was lost');
   }
-  // An error of the system, such as ECONNREFUSED.
-  if (/^E[A-Z]+$/.test(code)) return warehouseUnavailable(code);
+  // An error of the system or of TLS, such as ECONNREFUSED, EAI_AGAIN, CERT_HAS_EXPIRED. PostgreSQL's own codes all have a digit.
+  if (!/^(?=.*\d)[\dA-Z]{5}$/.test(code)) return warehouseUnavailable(code);
   const meaning = meanings.get(code);
   const kind = `SQLSTATE ${code}${meaning === undefined ? '' : ` (${meaning})`}`;
+  if (code === '53300') return warehouseBusy(kind);
+  // Whatever keeps the connection from being had is not the query's: the right to connect may be missing, too.
+  if (error instanceof LostConnection || /^(08|28|3D|57P)/.test(code)) return warehouseUnavailable(kind);
   if (code === '57014') {
     return new InlayError('QUERY_TIMEOUT', 'The warehouse stopped the query.', { cause: new Error(kind) });
   }
-  if (code === '53300') return warehouseBusy(kind);
-  if (/^(08|28|3D|57P)/.test(code)) return warehouseUnavailable(kind);
   const names = naming.test(code)
     ? [...reasonOf(cause).matchAll(/"?([A-Za-z_]\w*)"?/g)].map(([, name = '']) => name)
     : [];

@@ -148,3 +148,28 @@ test('headers hold sessionSettings with a security context as large as it may be
   expect(received).toMatch(/^HTTP\/1\.1 400 /);
   expect(received).toContain('The headers are larger than 64 KiB');
 });
+
+test('a client that hangs up in the middle of its body is no failure of the server', async () => {
+  const { hostname: host, port } = new URL(server.url);
+  const socket = connect({ host, port: Number(port) });
+  const head = [
+    `POST ${path} HTTP/1.1`,
+    'Host: inlay',
+    `Authorization: Api-Key ${server.apiKey}`,
+    'Content-Type: application/json',
+    'X-Request-Id: cut-body',
+    'Content-Length: 500',
+  ];
+  socket.write(`${head.join('\r\n')}\r\n\r\n{"deploymentId":`);
+  // An answer to another call: the server has read what was sent before it.
+  await send('{}');
+  socket.destroy();
+  const lines = () =>
+    server
+      .logText()
+      .split('\n')
+      .filter((line) => line.includes('"cut-body"'));
+  await expect.poll(lines, { timeout: 10_000 }).toHaveLength(1);
+  expect(lines()[0]).toContain('"clientGone":true');
+  expect(lines()[0]).not.toMatch(/"status":5|"level":"error"/);
+});

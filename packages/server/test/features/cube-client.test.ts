@@ -27,6 +27,7 @@ describe('meta()', () => {
       ['orders', 'cube'],
       ['lines', 'cube'],
       ['slow', 'cube'],
+      ['tardy', 'cube'],
       ['endless', 'cube'],
     ]);
     expect(JSON.stringify(meta.cubes)).not.toContain('secret');

@@ -106,6 +106,12 @@ describe('what cannot be asked is 400, with the message in `error`', () => {
       'The querystring does not have the required shape',
     ],
     ['half of JSON', () => get('load', { query: '{"measures":' }), 'QUERY_INVALID', 'The query is not JSON.'],
+    [
+      'JSON in the URL that is deeper than a stack',
+      () => get('load', { query: `${'['.repeat(10_000)}${']'.repeat(10_000)}` }),
+      'QUERY_INVALID',
+      'The query has more than 64 levels.',
+    ],
     ['SQL', () => get('load', { query: 'SELECT 1' }), 'QUERY_INVALID', 'The query is not JSON.'],
     ['no queries', () => post('load', { query: [] }), 'QUERY_INVALID', 'A call has 1 to 10 queries.'],
     [

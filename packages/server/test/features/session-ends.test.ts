@@ -117,20 +117,29 @@ describe.each(databaseKinds)('the end of a session on %s', (kind) => {
           ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         })
       ).status;
+    const data = `/api/v1/deployments/${deploymentId}`;
+    const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
     return {
       renew: await status(tokenPath, undefined, authorization),
       chat: await status(chat, { input: 'hello' }, authorization),
-      data: await status(`/api/v1/deployments/${deploymentId}/cubesql`, query, authorization),
+      data: await status(`${data}/cubesql`, query, authorization),
+      load: await status(`${data}/load`, { query: { measures: ['sales.orders_count'] } }, authorization),
+      meta: await status(`${data}/meta`, {}, authorization),
+      mcp: await status(`${data}/mcp`, listTools, authorization),
       exchange: await status(tokenPath, { sessionId: sessionIds[1] }),
     };
   }
 
-  const allOf = (status: number) => ({ renew: status, chat: status, data: status, exchange: status });
+  const allOf = (status: number) => ({
+    ...{ renew: status, chat: status, exchange: status },
+    ...{ data: status, load: status, meta: status, mcp: status },
+  });
 
   test('without any, all of it works', async () => {
     const holder = await openHolder();
     const { data, ...others } = await uses(holder);
-    expect(others).toEqual({ renew: 200, chat: 200, exchange: 200 });
+    const { data: _data, ...right } = allOf(200);
+    expect(others).toEqual(right);
     // A question to the data that this model answers, or refuses; in no case for the credential.
     expect([200, 400]).toContain(data);
   });

@@ -152,6 +152,29 @@ for (const { name, isHere, dialect, start } of engines) {
       await expectFree();
     });
 
+    test('an abort stops nobody else, whoever has the connection next', async () => {
+      const sql = `SELECT ${dialect.parameter(1, 'integer')} AS own, count(*) AS n FROM numbers WHERE i % 3 = 0`;
+      // Every other one is stopped, each at another moment of its query.
+      const one = async (own: number): Promise<void> => {
+        const stop = new AbortController();
+        const timer = own % 2 === 0 ? setTimeout(() => stop.abort(reason), own % 13) : undefined;
+        const asked = ask(sql, [own], { signal: stop.signal });
+        if (timer === undefined) expect((await asked).all).toEqual([[own, Math.ceil(numbersCount / 3)]]);
+        else
+          expect(await failure(asked.then(({ all }) => expect(all[0]?.[0]).toBe(own)))).toBeOneOf([
+            reason,
+            'no failure',
+          ]);
+        clearTimeout(timer);
+      };
+      const worker = async (first: number): Promise<void> => {
+        for (let own = first; own < 80; own += 8) await one(own);
+      };
+      // Workers of both kinds, so that one who was stopped hands on to one who was not.
+      await Promise.all([0, 1, 2, 3, 4, 5, 6, 7].map(worker));
+      await expectFree();
+    });
+
     test('an abort between two chunks of a stream ends it there', async () => {
       const stop = new AbortController();
       const rows = (await stream(wide, stop.signal)).rows();

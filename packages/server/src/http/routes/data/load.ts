@@ -1,5 +1,3 @@
-import { Readable } from 'node:stream';
-import { finished } from 'node:stream/promises';
 import { loadQuerySchema, loadReplySchema, loadRequestSchema } from '@inlay/contract/data.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -10,7 +8,7 @@ import { requireCaller } from '../../authenticate.ts';
 import { deploymentAccessHook } from '../../deployment-access.ts';
 import { jsonOf, queriesOf } from '../../json-queries.ts';
 import { loadReply, queryTypeOf } from '../../load-reply.ts';
-import { disconnectSignal } from '../../ndjson.ts';
+import { disconnectSignal, sendJson } from '../../ndjson.ts';
 import type { Places } from '../../places.ts';
 import { resolveScope } from '../../resolve-branch.ts';
 import { sessionSettingsOf } from '../../resolve-principal.ts';
@@ -120,10 +118,8 @@ function createLoad(context: Context, places: Places, app: App) {
 
     using _place = await places.enter(userId, { signal, timeoutMs });
     const isMulti = call.isMulti || type !== 'regularQuery';
-    const body = Readable.from(until(loadReply(load, waited.answer, { type, isMulti }), watch.signal));
-    reply.type('application/json; charset=utf-8').send(body);
-    // Whoever goes away early has said so to the stream.
-    await finished(reply.raw).catch(() => undefined);
+    const { signal: ended } = watch;
+    await sendJson(reply, until(loadReply(load, waited.answer, { type, isMulti }), ended), { ended });
     return reply;
   };
 }
