@@ -8,7 +8,7 @@ import { type LimitName, type Limits, limitRules } from './limits.ts';
 import { textSchema } from './text.ts';
 
 /** Bytes of a text in UTF-8. */
-export const utf8Bytes = (text: string): number => new TextEncoder().encode(text).length;
+const utf8Bytes = (text: string): number => new TextEncoder().encode(text).length;
 
 /** True when a text has at most `bytesMax` bytes in UTF-8. */
 export function isWithinBytes(text: string, bytesMax: number): boolean {

@@ -4,7 +4,7 @@ import { isStorableText } from './text.ts';
 
 /** Rows on a page: 1–500, 50 when left out. */
 export const pageRowsMax = 500;
-export const pageRowsDefault = 50;
+const pageRowsDefault = 50;
 
 /** `first` and `after`, as they stand in a URL. What a list can be sorted and filtered by, it adds. */
 export const pageQuerySchema = z.object({

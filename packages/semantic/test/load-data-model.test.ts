@@ -185,7 +185,11 @@ describe('errors say where', () => {
       cube('access_policy: [{ group: g, row_level: { allow_all: false } }]'),
       /allow_all has to be true/,
     ],
-    ['no rows at all', cube('access_policy: [{ group: g, row_level: {} }]'), /^4:44 row_level needs either/],
+    [
+      'no rows at all',
+      cube('access_policy: [{ group: g, row_level: {} }]'),
+      /^4:44 row_level takes allow_all: true, or filters/,
+    ],
     ['a view over nothing', 'views: [{ name: v, cubes: [{ join_path: x, includes: "*" }] }]', /no cube "x"/],
     [
       'a path without a join',

@@ -66,6 +66,18 @@ describe('one message each', () => {
       '26:24 "{ userAttribute.status }" is not a value; there are userAttributes.x, securityContext.x, groups and embedTenant.name, in braces',
     ],
     ['a colon in a text', 'The orders', 'Note: the orders', `4:18 not YAML: ${indent}`],
+    [
+      'a colon in a text of a line',
+      '- name: id\n        sql: id\n        type: number\n        primary_key: true',
+      '- { name: id, sql: id, title: Key: of orders, type: number, primary_key: true }',
+      '6:37 not YAML: a text that holds ": " needs quotes',
+    ],
+    [
+      'a quote inside a text',
+      'sql: id',
+      "sql: 'a = 'b''",
+      '7:20 not YAML: behind a closing quote: a text with quotes stands in quotes of the other kind',
+    ],
     ['a line too far in', '        sql: id', '          sql: id', `6:15 not YAML: ${indent}`],
     [
       'a line too far out',
@@ -113,7 +125,7 @@ describe('one message each', () => {
       'a role',
       'group: "*"',
       'role: "*"',
-      '21:9 "role" is not known here: roles are not known here: write group or groups, the names of groups of users',
+      '21:9 "role" is not known here: write group or groups, the names of groups of users',
     ],
   ])('%s', (_, what, broken, message) => {
     expect(right).toContain(what);

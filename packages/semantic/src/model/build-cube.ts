@@ -7,7 +7,6 @@ import { fragmentsOf } from './fragments.ts';
 import { parseSeconds } from './interval.ts';
 import { synonymsOf } from './meta.ts';
 import type { ModelNames, NamedMember } from './names.ts';
-import { didYouMean } from './read-shape.ts';
 import type { CubeSource } from './read-sources.ts';
 import type { Reporter } from './report.ts';
 import { relationships } from './shapes.ts';
@@ -93,7 +92,7 @@ function joinsOf(source: CubeSource, names: ModelNames): ReadonlyMap<string, Joi
   for (const { file, report } of source.joins) {
     const { name } = file;
     if (names.cube(name) === 'missing') {
-      report.error(['name'], `no cube "${name}" to join${didYouMean(name, names.cubes())}`);
+      report.error(['name'], `no cube "${name}" to join${names.suggest(name, names.cubes())}`);
     }
     if (name === own)
       report.error(['name'], `cube ${own} cannot join itself: extend it by a cube of another name, and join that`);

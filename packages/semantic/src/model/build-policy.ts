@@ -94,9 +94,10 @@ function buildFilter(file: unknown, owner: PolicyScope, report: Reporter): Polic
 
 /** A filter may be written with its own relation in front, as other tools write it; with another, it means another member. */
 function memberOf(text: string, owner: PolicyScope, report: Reporter): string | null {
-  const [first = '', second, ...rest] = text.split('.');
+  const inside = /^\{([^{}]*)\}$/.exec(text.trim())?.[1]?.trim() ?? text;
+  const [first = '', second, ...rest] = inside.split('.');
   const isOwn = ['CUBE', ...owner.names].includes(first.replace(/^\{(.*)\}$/, '$1')) && rest.length === 0;
-  const member = second !== undefined && isOwn ? second : text;
+  const member = second !== undefined && isOwn ? second : inside;
   const type = owner.dimensions.get(member);
   if (type !== undefined && type !== null) return member;
   if (type === null) {

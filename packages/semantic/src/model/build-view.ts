@@ -88,7 +88,7 @@ export function buildView(
     paths,
     members,
     hierarchies: built,
-    folders: buildFolders(source.folders, { members: new Set(members.keys()), hierarchies: built, isLost }),
+    folders: buildFolders(source.folders, { members, hierarchies: built, isLost }),
     policy: buildPolicy(
       source.policy,
       { names: source.names, dimensions, members: new Set(members.keys()), isLost },
@@ -107,11 +107,16 @@ function resolvePath(
   const [first = '', ...steps] = path;
   let cube = cubes.get(first);
   if (cube === undefined && names.cube(first) === 'missing')
-    report(`no cube "${first}"${didYouMean(first, cubes.keys())}`);
+    report(`no cube "${first}"${names.suggest(first, names.cubes())}`);
   for (const step of steps) {
     const isJoined: boolean = cube?.joins.has(step) === true;
     if (cube !== undefined && !isJoined && names.cube(step) !== 'lost' && names.member(cube.name, step) !== 'lost') {
-      report(`cube ${cube.name} declares no join to "${step}"${didYouMean(step, cube.joins.keys())}`);
+      const [there, missing] = [true, false].map((isThere) =>
+        [...(cube?.joins.keys() ?? [])].filter((it) => (names.cube(it) === 'there') === isThere),
+      );
+      // It may mean a join to a cube that is not there, which was reported.
+      if (didYouMean(step, missing ?? []) === '')
+        report(`cube ${cube.name} declares no join to "${step}"${names.suggest(step, there ?? [])}`);
     }
     cube = isJoined ? cubes.get(step) : undefined;
   }

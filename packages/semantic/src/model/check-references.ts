@@ -23,7 +23,10 @@ export function reachOfMembers(cubes: ReadonlyMap<string, Cube>): ReachOf {
   const open = new Set<string>();
   const find = (cube: string, name: string): Reach | string => {
     const id = `${cube}.${name}`;
-    if (open.has(id)) return `refers to itself, by ${[...way, id].slice(-4).join(' → ')}`;
+    if (open.has(id)) {
+      const hint = way.at(-1) === id ? `; its column is written {CUBE}.${name}` : '';
+      return `refers to itself, by ${[...way, id].slice(-4).join(' → ')}${hint}`;
+    }
     if (way.length > depthMax) return `leads over more than ${depthMax} references`;
     const before = known.get(id);
     if (before !== undefined) return before;
@@ -98,8 +101,11 @@ export function checkReferences(
           'key',
         );
       }
-      if (!isReachable(cube.name, other, cubes)) {
-        report.error(['sql'], `no joins lead from cube ${cube.name} to ${other}`);
+      if (!isReachable(cube.name, other, cubes) && cubes.get(other)?.joins.has(cube.name) !== true) {
+        report.error(
+          ['sql'],
+          `no joins lead from cube ${cube.name} to ${other}, and ${other} does not join ${cube.name}`,
+        );
       }
     }
     if (member.kind === 'dimension' && member.isPrimaryKey && typeof reach !== 'string' && reach.cubes.size > 1) {
@@ -108,6 +114,7 @@ export function checkReferences(
   }
 
   for (const { file, report } of source.joins) {
+    if (!cubes.has(file.name)) continue;
     for (const part of cube.joins.get(file.name)?.sql ?? []) {
       if (part.kind === 'text' || part.kind === 'literal') continue;
       const found = part.kind === 'member' ? cubes.get(part.cube)?.members.get(part.member) : undefined;
@@ -131,12 +138,11 @@ export function checkReferences(
   }
 }
 
-/** Whether joins lead from one cube to another, taken in the direction in which they are declared or against it. */
-function isReachable(from: string, to: string, cubes: ReadonlyMap<string, Cube>): boolean {
+/** Whether joins lead from one cube to another, in the direction in which they are declared. */
+export function isReachable(from: string, to: string, cubes: ReadonlyMap<string, Cube>): boolean {
   const seen = new Set([from]);
   for (const name of seen) {
     for (const target of cubes.get(name)?.joins.keys() ?? []) seen.add(target);
-    for (const other of cubes.values()) if (other.joins.has(name)) seen.add(other.name);
   }
   return seen.has(to);
 }

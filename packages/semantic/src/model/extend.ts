@@ -7,32 +7,37 @@ const stepsMax = 16;
 
 /** All cubes and views with what they take over; those that extend something that is not there are left as they are. */
 export function extendSources({ cubes, views, lost }: Sources): Sources {
-  const extended = {
-    cubes: new Map([...cubes].map(([name, source]) => [name, fold(source, cubes, lost, 'cube', mergeCubes)])),
-    views: new Map([...views].map(([name, source]) => [name, fold(source, views, lost, 'view', mergeViews)])),
+  const foldCube = (source: CubeSource) => fold(source, { all: cubes, lost, what: 'cube', others: views }, mergeCubes);
+  const foldView = (source: ViewSource) => fold(source, { all: views, lost, what: 'view', others: cubes }, mergeViews);
+  return {
+    cubes: new Map([...cubes].map(([name, source]) => [name, foldCube(source)])),
+    views: new Map([...views].map(([name, source]) => [name, foldView(source)])),
+    lost,
   };
-  return { ...extended, lost };
 }
 
 type Extending = Item<{ readonly name: string; readonly extends?: string | undefined }>;
 
+/** What can be extended. `others`: the views for a cube, the cubes for a view. */
+interface Extendable<T> {
+  readonly all: ReadonlyMap<string, T>;
+  readonly lost: ReadonlySet<string>;
+  readonly what: 'cube' | 'view';
+  readonly others: ReadonlyMap<string, unknown>;
+}
+
 /** A source with everything that it extends, the farthest first. */
-function fold<T extends Extending>(
-  source: T,
-  all: ReadonlyMap<string, T>,
-  lost: ReadonlySet<string>,
-  what: string,
-  merge: (parent: T, child: T) => T,
-): T {
+function fold<T extends Extending>(source: T, from: Extendable<T>, merge: (parent: T, child: T) => T): T {
+  const { all, lost, what, others } = from;
   const chain = [source];
   for (let at = source; at.file.extends !== undefined; ) {
-    const parent = all.get(at.file.extends);
+    const name = at.file.extends;
+    const parent = all.get(name);
     if (parent === undefined) {
-      if (at === source && !lost.has(at.file.extends)) {
-        source.report.error(
-          ['extends'],
-          `no ${what} "${at.file.extends}" to extend${didYouMean(at.file.extends, all.keys())}`,
-        );
+      if (at === source && !lost.has(name)) {
+        const kind = what === 'cube' ? ': it is a view' : ': it is a cube';
+        const hint = others.has(name) ? kind : didYouMean(name, all.keys());
+        source.report.error(['extends'], `no ${what} "${name}" to extend${hint}`);
       }
       break;
     }

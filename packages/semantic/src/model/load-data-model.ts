@@ -1,6 +1,7 @@
 /** Model files in, a checked data model out, or everything that is wrong with them, each with file, line and column. */
 import { buildCube, nameMembers } from './build-cube.ts';
 import { buildView, cubeRelation } from './build-view.ts';
+import { warnOfJoins } from './check-joins.ts';
 import { warnOfKeys } from './check-keys.ts';
 import { warnOfNames } from './check-names.ts';
 import { warnOfUnprotected } from './check-protection.ts';
@@ -36,7 +37,7 @@ export function loadDataModel(files: readonly ModelFile[]): LoadedModel {
   for (const [name, source] of sources.cubes) {
     known.set(name, { members: nameMembers(source), lost: source.lost, hasUnknown: source.hasUnknown });
   }
-  const names = modelNames(known, sources.lost);
+  const names = modelNames(known, sources.lost, new Set(sources.views.keys()));
 
   const cubes = new Map<string, Cube>();
   // Those that extend come last, since what is wrong with a member is said where it is declared.
@@ -60,8 +61,14 @@ export function loadDataModel(files: readonly ModelFile[]): LoadedModel {
     if (cube !== undefined) relations.set(name, cubeRelation(source, cube, hierarchies.get(name) ?? []));
   }
   const dataModel: DataModel = { cubes, relations };
+  // What names something that does not load was left out, a row filter too: without an issue the model would be used without it.
+  if (issues.count() === 0 && names.wasLost()) {
+    const message = 'the model names something that does not load, and it is not known why';
+    return { issues: [{ file: files[0]?.path ?? '', line: 1, column: 1, message }], warnings: [] };
+  }
   if (issues.count() === 0) {
     warnOfUnprotected(dataModel, sources);
+    warnOfJoins(dataModel, sources);
     warnOfKeys(dataModel, sources);
     warnOfNames(dataModel, sources);
   }

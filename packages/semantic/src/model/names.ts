@@ -18,7 +18,9 @@ export interface ModelNames {
   /** A member that is there. */
   find(cube: string, name: string): NamedMember | undefined;
   cubes(): Iterable<string>;
-  /** `; did you mean "x"?`, or nothing. To look for it takes long where there are many names: some hundred times, then no more. */
+  /** Whether anything was said to be lost. It is left out then, so that a model without issues was not understood. */
+  wasLost(): boolean;
+  /** `: it is a view`, `; did you mean "x"?`, or nothing. To look for it takes long where there are many names: some hundred times, then no more. */
   suggest(name: string, candidates: Iterable<string>): string;
   membersOf(cube: string): Iterable<string>;
 }
@@ -34,21 +36,33 @@ export interface CubeNames {
 
 /**
  * The names of these cubes.
- * @param lost names that files which are no YAML seem to declare
+ * @param lost names that what does not load seems to declare, which was reported
+ * @param views names of views: a cube cannot refer to them
  */
-export function modelNames(cubes: ReadonlyMap<string, CubeNames>, lost: ReadonlySet<string>): ModelNames {
+export function modelNames(
+  cubes: ReadonlyMap<string, CubeNames>,
+  lost: ReadonlySet<string>,
+  views: ReadonlySet<string>,
+): ModelNames {
   let suggestionsLeft = 300;
+  let wasLost = false;
+  const lostOr = (isLost: boolean): NameState => {
+    wasLost ||= isLost;
+    return isLost ? 'lost' : 'missing';
+  };
   return {
     suggest(name, candidates) {
+      if (views.has(name)) return ': it is a view';
       suggestionsLeft -= 1;
       return suggestionsLeft < 0 ? '' : didYouMean(name, candidates);
     },
-    cube: (name) => (cubes.has(name) ? 'there' : lost.has(name) ? 'lost' : 'missing'),
+    wasLost: () => wasLost,
+    cube: (name) => (cubes.has(name) ? 'there' : lostOr(lost.has(name))),
     member(cube, name) {
       const names = cubes.get(cube);
-      if (names === undefined) return lost.has(cube) ? 'lost' : 'missing';
+      if (names === undefined) return lostOr(lost.has(cube));
       if (names.members.has(name)) return 'there';
-      return names.hasUnknown || names.lost.has(name) ? 'lost' : 'missing';
+      return lostOr(names.hasUnknown || names.lost.has(name));
     },
     find: (cube, name) => cubes.get(cube)?.members.get(name),
     cubes: () => cubes.keys(),

@@ -15,7 +15,7 @@ export const policyEntryShape = z.strictObject({
     .strictObject({ allow_all: z.literal(true).optional(), filters: z.array(z.unknown()).min(1).optional() })
     .refine(
       (it) => (it.allow_all === undefined) !== (it.filters === undefined),
-      'needs either allow_all: true or filters, one at least',
+      'takes allow_all: true, or filters: one of the two',
     )
     .optional(),
   member_level: members.optional(),

@@ -17,17 +17,30 @@ const ignoredKeys: Readonly<Record<string, string>> = {
   cumulative: 'use rolling_window: { trailing: unbounded }',
   currency: 'a figure is shown as its format says',
   drill_filters: 'a drill-down has the filters of its query',
+  pre_aggregations: 'nothing is aggregated beforehand here',
+  refresh_key: 'answers are kept as the cubes say',
+  view_group: 'views are not put into groups here',
+  view_groups: 'views are not put into groups here',
 };
 
-/** Keys of other versions of this format whose absence would change what is answered, or who sees it. */
+/** Keys that may stand with nothing behind them, as in a file to be filled in later: it means the same as if they were not there. */
+const emptyKeys: ReadonlySet<string> = new Set([
+  ...['title', 'description', 'meta'],
+  ...['joins', 'dimensions', 'measures', 'segments', 'hierarchies', 'folders'],
+]);
+
+/**
+ * Keys of other versions of this format whose absence would change what is answered, or who sees it. With a kind of thing in front: there
+ * alone.
+ */
 const refusedKeys: Readonly<Record<string, string>> = {
   rewrite_queries: 'queries are never rewritten here',
   calendar: 'calendar cubes are not supported',
   order_by: 'a rank is written as a window function in the query: rank() OVER (ORDER BY …)',
   split: 'a split view is not supported: write one view for each cube',
   visible: 'write public',
-  role: 'roles are not known here: write group or groups, the names of groups of users',
-  roles: 'roles are not known here: write group or groups, the names of groups of users',
+  role: 'write group or groups, the names of groups of users',
+  roles: 'write group or groups, the names of groups of users',
   drill_member_references: 'write drill_members',
   includes_members: 'write includes',
   excludes_members: 'write excludes',
@@ -36,6 +49,13 @@ const refusedKeys: Readonly<Record<string, string>> = {
   ai_context: 'write it below meta',
   default_filters: 'what always holds is a filter of access_policy',
   indexes: 'nothing is aggregated beforehand here',
+  'join.alias': 'for a second join of one cube make a cube that extends it, and join that',
+  'measure.filter': 'the filters of a measure are a list, filters: [{ sql }]; those of a stage are not supported',
+  'measure.grain': 'write group_by, reduce_by or add_group_by',
+  'dimension.multi_stage': 'only a measure is computed in stages',
+  'dimension.time_shift': 'shifts of a dimension belong to calendar cubes, which are not supported',
+  'dimension.switch':
+    'a measure with multi_stage: true has a case by switch; that of a dimension is when: [{ sql, label }]',
 };
 
 /** Values that other versions of this format know. */
@@ -43,6 +63,9 @@ const refusedValues: Readonly<Record<string, string>> = {
   running_total: 'write type: sum with rolling_window: { trailing: unbounded }',
   rank: 'a rank is written as a window function in the query: rank() OVER (ORDER BY …)',
 };
+
+const hintOf = (hints: Readonly<Record<string, string>>, key: string): string | undefined =>
+  Object.hasOwn(hints, key) ? hints[key] : undefined;
 
 /** `; did you mean "x"?`, or nothing when no candidate is like it. */
 export function didYouMean(name: string, candidates: Iterable<string>): string {
@@ -75,7 +98,11 @@ export function readShape<T extends z.ZodObject>(
   }
   let taken = value;
   for (const key of Object.keys(value)) {
-    const why = Object.hasOwn(ignoredKeys, key) ? ignoredKeys[key] : undefined;
+    if (value[key] === null && emptyKeys.has(key)) {
+      taken = Object.fromEntries(Object.entries(taken).filter(([name]) => name !== key));
+      continue;
+    }
+    const why = hintOf(ignoredKeys, key);
     if (why === undefined || Object.hasOwn(shape.shape, key)) continue;
     report.warn([key], `"${key}" is ignored: ${why}`, 'key');
     taken = Object.fromEntries(Object.entries(taken).filter(([name]) => name !== key));
@@ -118,7 +145,7 @@ function reportIssue(issue: z.core.$ZodIssue, shape: z.ZodObject, root: unknown,
   if (issue.code === 'unrecognized_keys') {
     const known = keysAt(shape, path);
     for (const key of issue.keys) {
-      const why = Object.hasOwn(refusedKeys, key) ? refusedKeys[key] : undefined;
+      const why = hintOf(refusedKeys, `${what}.${key}`) ?? hintOf(refusedKeys, key);
       const hint = why === undefined ? didYouMean(key, known) : `: ${why}`;
       report.error([...path, key], `"${key}" is not known here${hint}`, 'key');
     }
@@ -138,7 +165,7 @@ function messageOf(issue: z.core.$ZodIssue, value: unknown, path: Path, what: st
     const known = issue.values.map(String);
     const given = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
     const plain = snakeCase(given);
-    const why = Object.hasOwn(refusedValues, plain) ? refusedValues[plain] : undefined;
+    const why = hintOf(refusedValues, plain);
     const hint = why === undefined ? didYouMean(given, known) : `: ${why}`;
     const list = known.length === 1 ? known.join() : `one of ${known.join(', ')}`;
     return `${name} has to be ${list}, not "${given.slice(0, 80)}"${hint}`;

@@ -73,12 +73,13 @@ export function readSources(
   // Warehouses do not tell names apart by case alone.
   const taken = new Set<string>();
 
-  const add = <T extends Item<{ readonly name: string }>>(all: Map<string, T>, source: T): void => {
+  const add = <T extends Item<{ readonly name: string }>>(all: Map<string, T>, source: T): boolean => {
     const { name } = source.file;
-    if (taken.has(name.toLowerCase())) {
-      source.report.error(['name'], `the name ${name} is taken by another cube or view`);
-    } else all.set(name, source);
+    const isTaken = taken.has(name.toLowerCase());
+    if (isTaken) source.report.error(['name'], `the name ${name} is taken by another cube or view`);
+    else all.set(name, source);
     taken.add(name.toLowerCase());
+    return !isTaken;
   };
 
   for (const { path, text } of files) {
@@ -95,13 +96,18 @@ export function readSources(
     }
     for (const key of Object.keys(value)) {
       if (key === 'cubes' || key === 'views') continue;
+      if (key === 'view_groups') {
+        report.warn([key], '"view_groups" is ignored: views are not put into groups here', 'key');
+        continue;
+      }
       report.error(
         [key],
         `"${key}" is not known here: a file holds cubes and views${didYouMean(key, ['cubes', 'views'])}`,
         'key',
       );
     }
-    const each = (key: 'cubes' | 'views', read: (item: unknown, here: Reporter) => void): void => {
+    /** @param read whether the item loads */
+    const each = (key: 'cubes' | 'views', read: (item: unknown, here: Reporter) => boolean): void => {
       const list = Object.hasOwn(value, key) ? value[key] : null;
       if (list === null) return;
       if (!Array.isArray(list)) {
@@ -109,18 +115,18 @@ export function readSources(
         return;
       }
       for (const [index, item] of list.entries()) {
-        read(item, report.under(key, index));
+        const isRead = read(item, report.under(key, index));
         const name = nameOf(item);
-        if (name !== null) lost.add(name);
+        if (!isRead && name !== null) lost.add(name);
       }
     };
     each('cubes', (item, here) => {
       const cube = readCube(item, here);
-      if (cube !== null) add(cubes, cube);
+      return cube !== null && add(cubes, cube);
     });
     each('views', (item, here) => {
       const view = readView(item, here);
-      if (view !== null) add(views, view);
+      return view !== null && add(views, view);
     });
   }
   return { cubes, views, lost };

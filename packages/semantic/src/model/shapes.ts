@@ -216,6 +216,9 @@ export const includedShape = z.strictObject({
 /** A member that a view takes, as written. */
 export type IncludedFile = z.output<typeof includedShape>;
 
+/** All members that a view takes by one path, in a folder. */
+export const folderPathShape = z.strictObject({ join_path: viewCubeShape.shape.join_path });
+
 /** A folder of a view. */
 export const folderShape = z.strictObject({
   name: text,

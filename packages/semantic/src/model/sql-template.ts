@@ -76,6 +76,8 @@ function parseReference(
   if (second === 'sql()' && name.test(first)) {
     return { problem: `"{${inside}}" is not supported: write the query out, or join the cube ${first}` };
   }
+  const unit = unitOf([first, second, ...rest], own, names);
+  if (unit !== null) return { problem: unit };
   if (rest.length > 0 && [first, second, ...rest].every((part) => part !== undefined && name.test(part))) {
     return { problem: `"{${inside}}" has a path of several parts; write {cube.member}, and the path into a view` };
   }
@@ -96,6 +98,16 @@ function parseReference(
   if (state === 'lost' || cubeState === 'lost') return { isLost: true };
   const candidates = [...names.membersOf(own), ...names.cubes()];
   return { problem: `no member or cube "${first}" in cube ${own}${names.suggest(first, candidates)}` };
+}
+
+/** Why `{created_at.month}` is refused, a time dimension with a unit behind it; null for anything else. */
+function unitOf(names: readonly (string | undefined)[], own: string, all: ModelNames): string | null {
+  const [unit = '', member = '', first = own, more] = names.toReversed();
+  const cube = first === 'CUBE' || first === 'TABLE' ? own : first;
+  const found =
+    more === undefined && name.test(unit) && all.cube(member) !== 'there' ? all.find(cube, member) : undefined;
+  if (found?.kind !== 'dimension' || found.file.type !== 'time') return null;
+  return `"{${names.join('.')}}" is a unit of ${member}, which has no place in SQL: write {${member}}, in a function of the warehouse`;
 }
 
 /** A member of a cube, by names. */

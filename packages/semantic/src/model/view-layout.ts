@@ -5,8 +5,10 @@ import { fragmentsOf } from './fragments.ts';
 import type { ModelNames } from './names.ts';
 import { didYouMean, readShape } from './read-shape.ts';
 import type { CubeSource, Item } from './read-sources.ts';
-import { folderShape } from './shapes.ts';
+import type { Reporter } from './report.ts';
+import { folderPathShape, folderShape } from './shapes.ts';
 import { titleFromName } from './title.ts';
+import { isRecord } from './yaml-source.ts';
 
 /** A hierarchy as its cube declares it; levels may be dimensions of other cubes. */
 export interface CubeHierarchy {
@@ -56,7 +58,7 @@ export function viewHierarchies(
 
 /** What the folders of a view may name. */
 export interface FolderScope {
-  readonly members: ReadonlySet<string>;
+  readonly members: ReadonlyMap<string, RelationMember>;
   readonly hierarchies: readonly Hierarchy[];
   readonly isLost: (name: string) => boolean;
 }
@@ -66,17 +68,28 @@ export function buildFolders(items: readonly Item<unknown>[], scope: FolderScope
   return items.flatMap(({ file, report }): Folder[] => {
     const folder = readShape(folderShape, file, report, 'folder');
     if (folder === null) return [];
-    if (folder.includes === '*') return [{ name: folder.name, members: [...scope.members] }];
+    if (folder.includes === '*') return [{ name: folder.name, members: [...scope.members.keys()] }];
     const members = folder.includes.flatMap((item, index): readonly (string | Folder)[] => {
-      if (typeof item !== 'string')
-        return buildFolders([{ file: item, report: report.under('includes', index) }], scope);
+      const here = report.under('includes', index);
+      if (isRecord(item) && Object.hasOwn(item, 'join_path')) return membersOfPath(item, here, scope);
+      if (typeof item !== 'string') return buildFolders([{ file: item, report: here }], scope);
       if (scope.members.has(item)) return [item];
       // A hierarchy shows its levels by itself.
       if (!scope.hierarchies.some(({ name }) => name === item) && !scope.isLost(item)) {
-        report.error(['includes', index], `no member "${item}" in this view${didYouMean(item, scope.members)}`);
+        report.error(['includes', index], `no member "${item}" in this view${didYouMean(item, scope.members.keys())}`);
       }
       return [];
     });
     return [{ name: folder.name, members }];
   });
+}
+
+/** The members that a view takes by a path: `{ join_path: orders.customers }`. */
+function membersOfPath(item: unknown, report: Reporter, scope: FolderScope): readonly string[] {
+  const file = readShape(folderPathShape, item, report, 'path in a folder');
+  if (file === null) return [];
+  const found = [...scope.members.values()].filter(({ path }) => path.join('.') === file.join_path);
+  if (found.length === 0 && !scope.isLost(file.join_path))
+    report.error(['join_path'], `the view takes no members by the path ${file.join_path}`);
+  return found.map(({ name }) => name);
 }

@@ -34,8 +34,9 @@ export function readYaml(path: string, text: string, issues: Issues): YamlSource
     return null;
   }
   try {
-    // Keys that stand twice are found below: the library compares each with each.
-    document = parseDocument(text, { lineCounter: lines, uniqueKeys: false, prettyErrors: false, logLevel: 'silent' });
+    // Keys that stand twice are found below: the library compares each with each. A silent library would pass over all documents
+    // of the file but the first.
+    document = parseDocument(text, { lineCounter: lines, uniqueKeys: false, prettyErrors: false, logLevel: 'error' });
   } catch {
     issues.add(path, lines, 0, 'not YAML: too deep, or too much');
     return null;

@@ -15,7 +15,9 @@ const causes: Partial<Record<YAMLError['code'], string>> = {
   BAD_INDENT: 'the line stands too far in or out',
   BLOCK_AS_IMPLICIT_KEY: 'the line stands too far in, or a text that holds ": " needs quotes',
   MULTILINE_IMPLICIT_KEY: 'a key needs a colon and a blank behind it, or the line stands too far in or out',
+  BLOCK_IN_FLOW: 'a text that holds ": " needs quotes',
   BAD_ALIAS: needsQuotes,
+  MULTIPLE_DOCS: 'a file holds one document: split it where --- stands between two',
   BAD_SCALAR_START: 'a text that begins with @ or ` needs quotes',
 };
 
@@ -40,16 +42,19 @@ export function explainYaml(errors: readonly YAMLError[], text: string): readonl
   return told;
 }
 
-function messageOf({ code, message, pos: [offset] }: YAMLError, text: string): string {
+function messageOf(error: YAMLError, text: string): string {
+  return `not YAML: ${causeOf(error, text) ?? error.message}`;
+}
+
+function causeOf({ code, message, pos: [offset] }: YAMLError, text: string): string | undefined {
+  const before = text.slice(Math.max(0, offset - 50), offset);
   // {CUBE}.status: a map, and then something more.
-  const isAfterMap = code === 'UNEXPECTED_TOKEN' && /[}\]]\s*$/.test(text.slice(Math.max(0, offset - 50), offset));
-  const isOutdented = code === 'MISSING_CHAR' && message.startsWith('Sequence item');
-  const cause = isAfterMap
-    ? needsQuotes
-    : isOutdented
-      ? 'the line stands too far out, or its - is missing'
-      : causes[code];
-  return `not YAML: ${cause ?? message}`;
+  if (code === 'UNEXPECTED_TOKEN' && /[}\]]\s*$/.test(before)) return needsQuotes;
+  if (code === 'UNEXPECTED_TOKEN' && /['"]$/.test(before))
+    return 'behind a closing quote: a text with quotes stands in quotes of the other kind';
+  if (code === 'MISSING_CHAR' && message.startsWith('Sequence item'))
+    return 'the line stands too far out, or its - is missing';
+  return causes[code];
 }
 
 /** ` (what begins with …)` where a text was meant and YAML read a map, `{amount}` without its quotes; else nothing. */

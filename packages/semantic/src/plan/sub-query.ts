@@ -1,5 +1,6 @@
 /** Dimensions that are a measure of another cube, computed per row of their own. */
-import type { CubeMember, DimensionSource } from '../model/data-model.ts';
+import { isReachable } from '../model/check-references.ts';
+import type { Cube, CubeMember, DataModel, DimensionSource } from '../model/data-model.ts';
 import { memberReads } from '../policy/member-reads.ts';
 import { conjunctsOf, partsOf, type ResolvedExpression } from '../query/resolved-expression.ts';
 import { SemanticError } from '../semantic-error.ts';
@@ -27,7 +28,7 @@ export function subQuerySelect(
   if (relation === undefined || cube.primaryKey.length === 0) {
     throw new SemanticError('QUERY_NOT_PLANNABLE', `${scope.reader} cannot be computed: its cube has no primary key.`);
   }
-  const forest = joinForest(model, relation);
+  const forest = joinForest(withJoinBack(model, cube, source.cube), relation);
   const own = forest.tree(cube.name);
   const target = own.refer(cube.name, source.cube, scope.reader);
   const measure = own.cube(target).members.get(source.measure);
@@ -75,6 +76,31 @@ export function subQuerySelect(
     },
     inside,
   );
+}
+
+const joinedBack = new WeakMap<DataModel, Map<string, DataModel>>();
+const turned = { many_to_one: 'one_to_many', one_to_many: 'many_to_one', one_to_one: 'one_to_one' } as const;
+
+/**
+ * The model in which a sub-query finds its measure. Where joins lead there from the dimension's cube, it is the model as it is; where only
+ * the other cube joins that one, a model in which the same join is declared there as well, turned round: the rows that belong to each
+ * other are the same. Elsewhere no join is walked against its direction.
+ */
+function withJoinBack(model: DataModel, cube: Cube, other: string): DataModel {
+  const known = joinedBack.get(model) ?? new Map<string, DataModel>();
+  joinedBack.set(model, known);
+  const key = `${cube.name} ${other}`;
+  const found = known.get(key) ?? joinBack(model, cube, other);
+  known.set(key, found);
+  return found;
+}
+
+function joinBack(model: DataModel, cube: Cube, other: string): DataModel {
+  const back = model.cubes.get(other)?.joins.get(cube.name);
+  if (back === undefined || isReachable(cube.name, other, model.cubes)) return model;
+  const join = { target: other, relationship: turned[back.relationship], sql: back.sql };
+  const joined = { ...cube, joins: new Map([...cube.joins, [other, join]]) };
+  return { ...model, cubes: new Map([...model.cubes, [cube.name, joined]]) };
 }
 
 /** The nodes from below the root to a node. */

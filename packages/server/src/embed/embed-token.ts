@@ -15,7 +15,7 @@ const audience = 'inlay-embed-token';
  * By how many seconds the clocks of nodes may differ. It concerns what the token itself says of time. Sessions and users end
  * to the instant: that is the store's to say, at every request.
  */
-export const clockSkewSecondsMax = 60;
+const clockSkewSecondsMax = 60;
 
 /** The ids in a token. */
 export interface EmbedTokenIds {
