@@ -27,6 +27,11 @@ export const clickHouseSettings: Readonly<Record<string, string>> = {
   prefer_column_name_to_alias: '1',
   // Numbers of kinds that have no common one are an error, not a value of either.
   use_variant_as_common_type: '0',
+  // Comparisons with several values stay what they are: the IN that they would become fails on numbers of two kinds (26.7).
+  optimize_min_equality_disjunction_chain_length: '1000000',
+  optimize_min_inequality_conjunction_chain_length: '1000000',
+  // An aggregate of CASE WHEN … THEN NULL ELSE … stays one: as -If it would leave out where the condition is null (26.7).
+  optimize_rewrite_aggregate_function_with_if: '0',
 };
 
 const timeType = `DateTime64(6, 'UTC')`;
@@ -43,6 +48,8 @@ const isWhole = (sql: string): boolean => /^\d+$/.test(sql);
 /** A whole number or decimal as a wide decimal; a double stays one. */
 const wide = (sql: string): string => (isWhole(sql) ? `toDecimal256('${sql}', 0)` : `(${sql} * toDecimal256('1', 0))`);
 const double = (sql: string): string => `toFloat64(${sql})`;
+/** A number that is not -0.0, which is a group of its own beside 0. */
+const unsigned = (sql: string): string => `(${sql} + 0)`;
 /** A count as a number with a sign: unsigned ones of 64 bits have no common type with it. */
 const signed = (sql: string): string => `toInt64(${sql})`;
 const nullable = (sql: string): string => `toNullable(${sql})`;
@@ -67,10 +74,10 @@ function round(sql: string, places: number): string {
   const [value, sign] = [`abs(${wide(sql)})`, `sign(${sql})`];
   const factor = `1${'0'.repeat(Math.abs(places))}`;
   const scale = `toDecimal256('${factor}', 0)`;
-  if (places === 0) return `(${sign} * floor(${value} + ${half}))`;
+  if (places === 0) return unsigned(`${sign} * floor(${value} + ${half})`);
   // A decimal has the places that it has: divided last, it keeps what is not zero.
-  if (places > 0) return `(${sign} * floor(${value} * ${scale} + ${half}) / ${scale})`;
-  return `(${sign} * floor((${value} + ${scale} * ${half}) / ${scale}) * ${scale})`;
+  if (places > 0) return unsigned(`${sign} * floor(${value} * ${scale} + ${half}) / ${scale}`);
+  return unsigned(`${sign} * floor((${value} + ${scale} * ${half}) / ${scale}) * ${scale}`);
 }
 
 function cast(sql: string, from: MemberType, type: CastType, places: number | null): string {
@@ -151,6 +158,7 @@ const call: Dialect['call'] = (name, args) => {
       return round(first, Number(second === '' ? '0' : second.replaceAll(/[() ]/g, '')));
     case 'trunc':
     case 'ceil':
+      return unsigned(`${name}(${wide(first)})`);
     case 'floor':
     case 'sign':
     case 'abs':
@@ -158,7 +166,7 @@ const call: Dialect['call'] = (name, args) => {
     case 'mod': {
       // Right only for decimals of one scale, which each gets from a zero of the other.
       const [left, right] = [wide(first), wide(second)];
-      return `((${left} + 0 * ${right}) % nullIf(${right} + 0 * ${left}, 0))`;
+      return unsigned(`(${left} + 0 * ${right}) % nullIf(${right} + 0 * ${left}, 0)`);
     }
     case 'power':
       return finite(`pow(${double(first)}, ${double(second)})`);
@@ -170,10 +178,17 @@ const call: Dialect['call'] = (name, args) => {
   }
 };
 
+/** A text, since IN is wrong about decimals of different scales (26.7), and joins know no common kind. Plus zero: there is a -0. */
+const numberKey = (sql: string): string => `toString(${wide(sql)} + 0)`;
+
 /** ClickHouse, asked with {@link clickHouseSettings}. */
 export const clickhouse: Dialect = {
   name: 'clickhouse',
-  mixesNumbers: false,
+  keyInQuery: numberKey,
+  keyInJoin: numberKey,
+  // A zero of another's type makes a number of the type that both have in common.
+  sameKind: (sql, others) =>
+    `(${[wide(sql), ...others.map((it) => `defaultValueOfArgumentType(ifNull(${it}, 0))`)].join(' + ')})`,
   quote: (identifier) => `"${identifier.replaceAll(/[\\"]/g, (character) => `\\${character}`)}"`,
   placeholder: (index, type) => `{p${index}:${parameterTypes[type]}}`,
   literal,
@@ -209,12 +224,13 @@ export const clickhouse: Dialect = {
   },
   series,
   double,
-  divide: (left, right) => `(${double(left)} / nullIf(${double(right)}, 0))`,
-  arithmetic: (operator, left, right, isDouble) =>
-    isDouble
-      ? `(${double(left)} ${operator} ${double(right)})`
-      : // One wide side makes the result wide, cheapest where it is a constant.
-        `(${isWhole(right) ? left : wide(left)} ${operator} ${isWhole(right) ? wide(right) : right})`,
+  divide: (left, right) => unsigned(`${double(left)} / nullIf(${double(right)}, 0)`),
+  arithmetic(operator, left, right, isDouble) {
+    if (isDouble) return unsigned(`${double(left)} ${operator} ${double(right)}`);
+    // One wide side makes the result wide, cheapest where it is a constant.
+    const sql = `${isWhole(right) ? left : wide(left)} ${operator} ${isWhole(right) ? wide(right) : right}`;
+    return operator === '*' ? unsigned(sql) : `(${sql})`;
+  },
   compareNumbers: (operands, condition) => `(${condition(...operands.map(wide))})`,
   // Its indexes see through the cast.
   compareTimes: (operands, condition) => condition(...operands),
@@ -241,7 +257,7 @@ export const clickhouse: Dialect = {
         return aggregate(`${aggregation}OrNull`, [value]);
     }
   },
-  window(name, args, over, type) {
+  window(name, args, over) {
     const [value = '', ...more] = args;
     const sql = (called: string, ...list: readonly string[]) => `${called}(${list.join(', ')}) OVER (${over})`;
     switch (name) {
@@ -259,12 +275,7 @@ export const clickhouse: Dialect = {
       case 'lead': {
         // The frame means nothing to them, and they refuse it.
         const rows = over.replace(/ ?ROWS BETWEEN [A-Z0-9 ]+$/, '');
-        const [distance, otherwise] = more;
-        // A default has to be of the very type of the value.
-        const same = (it: string) => (type === 'number' && otherwise !== undefined ? double(it) : it);
-        const list = [nullable(same(value)), ...(distance === undefined ? [] : [distance])];
-        if (otherwise !== undefined) list.push(same(otherwise));
-        return `${name}(${list.join(', ')}) OVER (${rows})`;
+        return `${name}(${[nullable(value), ...more].join(', ')}) OVER (${rows})`;
       }
       case 'count':
         // Of a bare column ClickHouse (26.7) would count the nulls beside it, and then not find them.

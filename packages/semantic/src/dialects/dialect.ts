@@ -53,10 +53,15 @@ export interface Dialect {
   /** A value as a column of an answer: of a type that the warehouse's client knows the type of the value by. */
   selected(sql: string, type: MemberType): string;
   /**
-   * Whether numbers of any kinds may come under each other in UNION and the like: whole numbers and decimals then stay exact there. Else
-   * they have to be made of one kind first.
+   * A number as one of the kind that it and others have in common, so that one value can be chosen from them: a double where one of them is
+   * a double, else exact. It is told by the types of columns, which the compiler does not know. Null: the engine finds that kind by itself,
+   * in CASE and COALESCE as in UNION.
    */
-  readonly mixesNumbers: boolean;
+  readonly sameKind: ((sql: string, others: readonly string[]) => string) | null;
+  /** A number, not null, as what IN finds it by among a query's numbers of another kind. Null: the engine compares numbers of all kinds. */
+  readonly keyInQuery: ((sql: string) => string) | null;
+  /** The same for the equalities of a join. */
+  readonly keyInJoin: ((sql: string) => string) | null;
   /** A number as a double, so that it can stand beside one: in CASE, COALESCE and the like. */
   double(sql: string): string;
   /** `left / right` as a double, never an integer division; null when right is zero. */
@@ -98,7 +103,7 @@ export interface Dialect {
   aggregate(aggregation: Aggregation, value: string | null, guard: string | null, type: MemberType): string;
   /**
    * A window function over `over` (`PARTITION BY … ORDER BY … ROWS BETWEEN …`; may be empty). Aggregates give what `aggregate` gives,
-   * the others respect nulls; counts and distances among `args` are literals.
+   * the others respect nulls; counts and distances among `args` are literals. `lag` and `lead` have no default.
    * @param type the type of the first of `args`
    */
   window(name: WindowFunction, args: readonly string[], over: string, type: MemberType): string;

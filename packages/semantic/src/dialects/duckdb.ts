@@ -56,7 +56,14 @@ const count = (sql: string) =>
 /** DuckDB 1.5, in a session whose time zone is UTC. */
 export const duckdb: Dialect = {
   name: 'duckdb',
-  mixesNumbers: true,
+  // DuckDB's own common kind of two decimals rounds the one with more places, where the other has 38 digits; what it adds has all of them.
+  sameKind: (sql, others) =>
+    tried([sql, ...others], (value = '', ...more) =>
+      [wide(value), ...more.map((it) => `coalesce(CASE WHEN false THEN ${it} END, 0)`)].join(' + '),
+    ),
+  // IN rounds as well, so it is given both what holds many digits and what holds many places.
+  keyInQuery: (sql) => `struct_pack(a := ${fitting(sql, 'DECIMAL(38, 9)')}, b := ${asDouble(sql)})`,
+  keyInJoin: null,
   quote: (identifier) => `"${identifier.replaceAll('"', '""')}"`,
   placeholder: (index, type) => `CAST($${index} AS ${parameterTypes[type]})`,
   literal: (text) => `'${text.replaceAll("'", "''")}'`,

@@ -160,7 +160,9 @@ const call: Dialect['call'] = (name, args, type) => {
 /** PostgreSQL, in a session whose time zone is UTC. */
 export const postgres: Dialect = {
   name: 'postgres',
-  mixesNumbers: true,
+  sameKind: null,
+  keyInQuery: null,
+  keyInJoin: null,
   quote: (identifier) => `"${identifier.replaceAll('"', '""')}"`,
   placeholder: (index, type) => `CAST($${index} AS ${parameterTypes[type]})`,
   literal,

@@ -5,14 +5,14 @@
  */
 
 import type { ResolvedStatement } from '../query/resolved-statement.ts';
-import { memberType } from '../query/value-type.ts';
+import { memberType, typeOf } from '../query/value-type.ts';
 import { SemanticError } from '../semantic-error.ts';
 import { compileBlock, type EmitColumn } from './compile-query.ts';
-import { emitEnd, emitSort } from './emit-end.ts';
 import { emitExpression } from './emit-expression.ts';
 import { emitPlainSelect, type StatementScope } from './emit-plain-select.ts';
+import { emitSet } from './emit-set.ts';
 import type { CompileContext, EmitSubquery } from './group-scope.ts';
-import { numberCast } from './set-numbers.ts';
+import { isOfKind } from './set-numbers.ts';
 
 /** A compiled statement. */
 export interface CompiledStatement {
@@ -50,50 +50,9 @@ export function compileStatement(
       case 'plain':
         return emitPlainSelect(it.select, column, scope);
       case 'set':
-        return writeSet(it, column);
+        return emitSet(it, column, scope);
     }
   };
-  const writeSet = (it: ResolvedStatement & { kind: 'set' }, column: EmitColumn): string => {
-    const operator = {
-      union: 'UNION DISTINCT',
-      'union-all': 'UNION ALL',
-      intersect: 'INTERSECT DISTINCT',
-      except: 'EXCEPT DISTINCT',
-    }[it.operator];
-    const casts = it.columns.map(({ type }, at) =>
-      type === 'number' && !dialect.mixesNumbers ? numberCast(it.branches, at) : null,
-    );
-    const branches = it.branches.map((branch) => {
-      const table = scope.newTable();
-      const columns = it.columns.map(({ type }, at) => {
-        const isUntyped = branch.columns[at]?.type === 'null' && type !== 'null';
-        const value = isUntyped ? nullOf(type) : `${table}.c${at}`;
-        const cast = casts[at] ?? null;
-        return `${cast === null ? value : dialect.cast(value, 'number', cast, null)} AS c${at}`;
-      });
-      return `SELECT ${columns.join(', ')} FROM (${scope.inner(branch)}) AS ${table}`;
-    });
-    // EXCEPT is read from the left: what the first has and none of the others.
-    const rows = guard(branches.reduce((left, right) => `${left} ${operator} ${right}`));
-    const table = scope.newTable();
-    const columns = it.columns.map((_, at) => column(`${table}.c${at}`, at));
-    const sorts = it.orderBy.map((sort) =>
-      emitSort({ sql: `${table}.c${sort.column}`, type: it.columns[sort.column]?.type ?? 'null' }, sort, dialect),
-    );
-    return `SELECT ${columns.join(', ')} FROM (${rows}) AS ${table}${emitEnd(sorts, it)}`;
-  };
-  const nullOf = (type: ResolvedStatement['columns'][number]['type']): string => {
-    const target = {
-      string: 'text',
-      number: 'bigint',
-      boolean: 'boolean',
-      time: 'timestamp',
-      'local-time': 'timestamp',
-      null: 'text',
-    } as const;
-    return dialect.cast(dialect.text('NULL'), 'string', target[type], null);
-  };
-
   const scope: StatementScope = {
     newTable: () => `q${tables++}`,
     inner(it) {
@@ -115,11 +74,13 @@ export function compileStatement(
     const table = scope.newTable();
     const from = `FROM (${scope.inner(expression.statement)}) AS ${table}`;
     if (expression.kind === 'in-subquery') {
+      const isOther = typeOf(expression.operand) === 'number' && !isOfKind(expression.operand, expression.statement, 0);
+      const key = (isOther ? dialect.keyInQuery : null) ?? ((sql: string) => sql);
       const operand = emit(expression.operand);
-      const values = `SELECT ${table}.c0 ${from} WHERE ${table}.c0 IS NOT NULL`;
+      const values = `SELECT ${key(`${table}.c0`)} ${from} WHERE ${table}.c0 IS NOT NULL`;
       // Warehouses differ in what NULL IN (…) is; here it is null, and nulls among the values are left out.
       return guard(
-        `(CASE WHEN ${operand} IS NOT NULL THEN ${operand} ${expression.isNegated ? 'NOT ' : ''}IN (${values}) END)`,
+        `(CASE WHEN ${operand} IS NOT NULL THEN ${key(operand)} ${expression.isNegated ? 'NOT ' : ''}IN (${values}) END)`,
       );
     }
     if (expression.form === 'scalar') return guard(`(SELECT ${table}.c0 ${from})`);

@@ -5,7 +5,7 @@ import { type ComparisonOperator, granularities, type ScalarFunction } from '../
 import { memberTypeOf, typeOf } from '../query/value-type.ts';
 import { SemanticError } from '../semantic-error.ts';
 import type { CompileContext } from './group-scope.ts';
-import { isMixed, isWritten, numberKindOf, resultsOf } from './value-kind.ts';
+import { isMixed, isWritten, numberKindOf, resultsOf, tellingParts } from './value-kind.ts';
 
 /** What an expression is emitted with. */
 type ExpressionScope = Pick<CompileContext, 'dialect' | 'binder' | 'subquery'>;
@@ -139,6 +139,9 @@ const isBoundTime = (expression: ResolvedExpression): boolean =>
 const orderedText = (expression: ResolvedExpression, sql: string, { dialect }: ExpressionScope): string =>
   typeOf(expression) === 'string' ? dialect.ordered(sql) : sql;
 
+/** DuckDB (1.5) takes a unit of time for unequal to what begins no unit, even where it is null; what stands in IN it leaves alone. */
+const listOperators: Readonly<Partial<Record<ComparisonOperator, string>>> = { '=': 'IN', '<>': 'NOT IN' };
+
 function emitComparison(
   operator: ComparisonOperator,
   left: ResolvedExpression,
@@ -151,6 +154,12 @@ function emitComparison(
   const type = typeOf(left) === 'null' ? typeOf(right) : typeOf(left);
   if (type === 'number' && !isPlain([left, right]) && !isPlain([right, left])) {
     return scope.dialect.compareNumbers(sides, compare);
+  }
+  const words = listOperators[operator];
+  const written = [left, right].findIndex(({ kind }) => kind === 'time');
+  if (words !== undefined && written !== -1 && [left, right].some(({ kind }) => kind === 'date-trunc')) {
+    const [unit, time] = written === 1 ? sides : sides.toReversed();
+    return `(${unit} ${words} (${time}))`;
   }
   if (isBoundTime(right)) return scope.dialect.compareTimes(sides, compare);
   if (isBoundTime(left))
@@ -177,13 +186,45 @@ function emitIn(expression: Extract<ResolvedExpression, { kind: 'in' }>, scope: 
   return isNegated ? `(NOT (${tests.join(' OR ')}))` : `(${tests.join(' OR ')})`;
 }
 
-/** Emits values that one is chosen from: numbers all as doubles where some are. */
+/** Emits values that one is chosen from: numbers all as doubles where some are, else as numbers of one kind. */
 function resultEmitter(results: readonly ResolvedExpression[], scope: ExpressionScope, leaf: Leaf) {
-  const areDoubles = isMixed(results);
-  return (expression: ResolvedExpression): string => {
-    const sql = emitExpression(expression, scope, leaf);
-    return areDoubles && typeOf(expression) === 'number' ? scope.dialect.double(sql) : sql;
+  const { double, sameKind } = scope.dialect;
+  const emit = (it: ResolvedExpression) => emitExpression(it, scope, leaf);
+  const isNumber = (it: ResolvedExpression) => typeOf(it) === 'number';
+  if (isMixed(results)) return (it: ResolvedExpression) => (isNumber(it) ? double(emit(it)) : emit(it));
+  if (sameKind === null || results.filter(isNumber).length < 2) return emit;
+  // Each is emitted once, however deep choices stand in choices.
+  const emitted = new Map<ResolvedExpression, string>();
+  const known: Leaf = (part) => emitted.get(part) ?? leaf(part);
+  const kinds = new Map(results.filter(isNumber).map((it) => [it, kindsWithin(it, scope, known, emitted)]));
+  const all = new Set([...kinds.values()].flatMap((it) => [...it]));
+  return (it: ResolvedExpression): string => {
+    const sql = emitExpression(it, scope, known);
+    const own = kinds.get(it);
+    if (own === undefined || all.size < 2) return sql;
+    // Parts need not all count: ClickHouse gives COALESCE the type of its first value alone, where that is never null.
+    return sameKind(sql, own.has(sql) ? [...all.difference(own)] : [...all]);
   };
+}
+
+/**
+ * The SQL of numbers that tell of which kind one is: it itself, or those that it is chosen from or added up of.
+ * @param emitted takes the SQL of each
+ */
+function kindsWithin(
+  expression: ResolvedExpression,
+  scope: ExpressionScope,
+  leaf: Leaf,
+  emitted: Map<ResolvedExpression, string>,
+): ReadonlySet<string> {
+  const parts = leaf(expression) === null && !isWritten(expression) ? tellingParts(expression) : null;
+  if (parts !== null) return new Set(parts.flatMap((it) => [...kindsWithin(it, scope, leaf, emitted)]));
+  if (typeOf(expression) !== 'number') return new Set();
+  const sql = emitExpression(expression, scope, leaf);
+  emitted.set(expression, sql);
+  // Small whole numbers that are written out go with every kind.
+  const { digits, places } = numberKindOf(expression);
+  return new Set(isWritten(expression) && places === 0 && digits < 10 ? [] : [sql]);
 }
 
 function emitCall({ name, args }: Call, scope: ExpressionScope, leaf: Leaf): string {

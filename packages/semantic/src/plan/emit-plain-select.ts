@@ -15,6 +15,7 @@ import { memberTypeOf, typeOf } from '../query/value-type.ts';
 import { SemanticError } from '../semantic-error.ts';
 import type { EmitColumn } from './compile-query.ts';
 import { emitEnd, emitSort } from './emit-end.ts';
+import { areJoinable } from './set-numbers.ts';
 
 /** What is the same for all plain SELECTs of a statement. */
 export interface StatementScope {
@@ -79,7 +80,9 @@ function emitRows(select: PlainSelect, scope: StatementScope): { from(): string;
     part.kind === 'column' ? `${tables.get(part.source)}.c${part.column}` : values.leaf(part);
   const emit: Emit = (expression) => scope.emit(expression, leaf);
   const hoisted: string[] = [];
-  const from = emitFrom(select.from, { scope, tables, emit }, hoisted);
+  const emitOn = (on: ResolvedExpression, middle: number): string =>
+    scope.emit(on, (part) => joinKeys(part, select.from, middle, emit, scope) ?? leaf(part));
+  const from = emitFrom(select.from, { scope, tables, emit, emitOn }, hoisted);
   const conditions = [...hoisted, ...(select.where === null ? [] : [emit(select.where)])];
   const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
   return { from: () => `FROM ${from}${values.joins()}${where}`, leaf };
@@ -89,11 +92,26 @@ interface FromScope {
   readonly scope: StatementScope;
   readonly tables: Map<number, string>;
   readonly emit: Emit;
+  readonly emitOn: (on: ResolvedExpression, middle: number) => string;
+}
+
+/** An equality that a warehouse can only join by where both numbers are of one type, and that is not known; else null. */
+function joinKeys(
+  part: ResolvedExpression,
+  from: PlainFrom,
+  middle: number,
+  emit: Emit,
+  { dialect: { keyInJoin } }: StatementScope,
+): string | null {
+  if (keyInJoin === null || part.kind !== 'compare' || !isEquality(part, middle)) return null;
+  const { left, right } = part;
+  if (typeOf(left) !== 'number' || areJoinable(left, right, from)) return null;
+  return `(${keyInJoin(emit(left))} = ${keyInJoin(emit(right))})`;
 }
 
 /** @param hoisted takes conditions of inner joins that may stand in WHERE as well; null: they may not */
 function emitFrom(from: PlainFrom, it: FromScope, hoisted: string[] | null): string {
-  const { scope, tables, emit } = it;
+  const { scope, tables, emit, emitOn } = it;
   if (from.kind === 'source') {
     const table = scope.newTable();
     tables.set(from.source, table);
@@ -119,7 +137,7 @@ function emitFrom(from: PlainFrom, it: FromScope, hoisted: string[] | null): str
     hoisted.push(emit(on));
     return `${left} CROSS JOIN ${second}`;
   }
-  return `${left} ${type.toUpperCase()} JOIN ${second} ON ${emit(on)}`;
+  return `${left} ${type.toUpperCase()} JOIN ${second} ON ${emitOn(on, middle)}`;
 }
 
 const firstSource = (from: PlainFrom): number => (from.kind === 'source' ? from.source : firstSource(from.left));

@@ -12,6 +12,7 @@ import { type NodePath, rootOf } from './join-tree.ts';
 import { measureMask } from './mask-value.ts';
 import { referTo } from './measure-reference.ts';
 import { emitRolling } from './rolling.ts';
+import { prefixBeside } from './short-name.ts';
 import { emitStages } from './stages.ts';
 import { isMaskedElsewhere } from './view-masks.ts';
 
@@ -30,6 +31,8 @@ interface Needed {
   readonly masked: Map<NodePath, string>;
   /** The column of a measure, by its path and name. */
   readonly columns: Map<string, string>;
+  /** What the columns of measures that the request does not name begin with, and no name of the request does. */
+  readonly prefix: string;
 }
 
 /**
@@ -38,14 +41,16 @@ interface Needed {
  * @throws SemanticError QUERY_NOT_PLANNABLE when the data model does not allow a right answer
  */
 export function emitGroups(request: GroupRequest, scope: GroupScope): string {
-  const needed: Needed = { facts: [], rolling: [], stages: [], masked: new Map(), columns: new Map() };
+  const names = request.measures.map(({ name }) => name);
+  const prefix = prefixBeside('n', names);
+  const needed: Needed = { facts: [], rolling: [], stages: [], masked: new Map(), columns: new Map(), prefix };
   for (const it of request.measures) take(it, it.name, needed, scope);
   const parts = partsOf(request, needed, scope);
   const [first, second] = parts;
   const isPlain =
     second === undefined &&
-    first?.columns.length === request.measures.length &&
-    request.measures.every(({ name }) => first.columns.includes(name));
+    first?.columns.length === names.length &&
+    names.every((name) => first.columns.includes(name));
   if (first !== undefined && isPlain) return first.sql;
   const joined = joinParts(request, parts, scope);
   const placeOf = new Map(joined.columns);
@@ -107,8 +112,7 @@ function take({ measure, path, reader }: GroupMeasure, name: string | null, need
     }
     return;
   }
-  // The columns of what the request does not name begin with another letter than its own.
-  const column = name ?? `n${needed.columns.size}`;
+  const column = name ?? `${needed.prefix}${needed.columns.size}`;
   needed.columns.set(id, column);
   const common = { name: column, path, reader };
   if (how.kind === 'fact') needed.facts.push({ ...common, measure: how.measure });

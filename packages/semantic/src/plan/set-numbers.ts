@@ -1,21 +1,25 @@
 /**
- * Numbers of several queries that come under each other, for a warehouse that does not find a common kind for all of its kinds (ClickHouse
- * none of whole numbers and doubles). Where it is not known that they are of one kind, they are all made doubles.
+ * Numbers of several queries that meet, for a warehouse that does not find a common kind for all of its kinds: ClickHouse none of whole numbers
+ * and doubles, DuckDB one with too few places for some decimals.
  */
 import { readNumber } from '../dialects/text-formats.ts';
 import type { ResolvedExpression } from '../query/resolved-expression.ts';
 import type { PlainFrom, ResolvedStatement } from '../query/resolved-statement.ts';
 
-/** What the numbers of a column are made: nothing, since they are of one kind; whole numbers; doubles. */
-export type NumberCast = 'bigint' | 'double' | null;
+/** Whether the numbers of a column of these queries are known to be of kinds that a warehouse can put under each other. */
+export const areOfOneKind = (branches: readonly ResolvedStatement[], column: number): boolean =>
+  areAlike(branches.map((branch) => kindOf(branch, column)));
 
-/** What is needed to put a column of numbers of these queries under each other. */
-export function numberCast(branches: readonly ResolvedStatement[], column: number): NumberCast {
-  const kinds = new Set(branches.map((branch) => kindOf(branch, column)));
-  const [first] = kinds;
-  if (kinds.size === 1 && first !== undefined && first !== unknown) return null;
-  return [...kinds].every((kind) => kind.startsWith(whole)) ? 'bigint' : 'double';
-}
+/** Whether a value of a SELECT over members is known to be a number of the same kind as a column of another query. */
+export const isOfKind = (expression: ResolvedExpression, other: ResolvedStatement, column: number): boolean =>
+  areAlike([kindIn(expression, () => unknown), kindOf(other, column)]);
+
+/** Whether two numbers over the queries of a FROM are known to be of kinds that a warehouse can join. */
+export const areJoinable = (left: ResolvedExpression, right: ResolvedExpression, from: PlainFrom): boolean =>
+  areAlike([kindOver(left, from), kindOver(right, from)]);
+
+const areAlike = (kinds: readonly string[]): boolean =>
+  kinds.every((kind) => kind.startsWith(whole)) || (new Set(kinds).size === 1 && !kinds.includes(unknown));
 
 const unknown = 'unknown';
 /** Begins the names of kinds that hold whole numbers only. */
@@ -25,22 +29,21 @@ const whole = 'whole ';
 function kindOf(statement: ResolvedStatement, column: number): string {
   switch (statement.kind) {
     case 'set': {
-      const cast = numberCast(statement.branches, column);
       const [first] = statement.branches;
-      if (cast === null && first !== undefined) return kindOf(first, column);
-      return cast === 'bigint' ? `${whole}bigint` : 'double';
+      return first !== undefined && areOfOneKind(statement.branches, column) ? kindOf(first, column) : unknown;
     }
     case 'block':
       return kindIn(statement.query.select[column]?.expression, () => unknown);
-    case 'plain': {
-      const { from, select } = statement.select;
-      return kindIn(select[column]?.expression, (source, at) => {
-        const found = sourceOf(from, source);
-        return found === null ? unknown : kindOf(found, at);
-      });
-    }
+    case 'plain':
+      return kindOver(statement.select.select[column]?.expression, statement.select.from);
   }
 }
+
+const kindOver = (expression: ResolvedExpression | undefined, from: PlainFrom): string =>
+  kindIn(expression, (source, column) => {
+    const found = sourceOf(from, source);
+    return found === null ? unknown : kindOf(found, column);
+  });
 
 function sourceOf(from: PlainFrom, source: number): ResolvedStatement | null {
   if (from.kind === 'source') return from.source === source ? from.statement : null;

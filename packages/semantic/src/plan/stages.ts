@@ -6,6 +6,7 @@ import type {
   CalculatedMeasure,
   DataModel,
   DimensionReference,
+  Measure,
   MeasureSwitch,
   MultiStageMeasure,
   SqlTemplate,
@@ -15,6 +16,7 @@ import { memberReads } from '../policy/member-reads.ts';
 import { SemanticError } from '../semantic-error.ts';
 import type { GroupKey, GroupMeasure, GroupPart, GroupRequest, GroupScope, StageMeasure } from './group-scope.ts';
 import { cubeAt, pathOf, rootOf } from './join-tree.ts';
+import { prefixBeside } from './short-name.ts';
 import { switchUses } from './switch-dimension.ts';
 import { dimensionsIn } from './time-form.ts';
 import { emitShifted } from './time-shift.ts';
@@ -34,14 +36,20 @@ interface Stage {
 }
 
 /**
- * The multi-stage measures of a request: a part for those that are computed at the same dimensions and the same time.
+ * The multi-stage measures of a request: a part for those that are computed at the same dimensions and the same time, from the same rows.
  * @throws SemanticError QUERY_NOT_PLANNABLE
  */
 export function emitStages(request: StageRequest, scope: GroupScope): readonly GroupPart[] {
   const groups = new Map<string, StageMeasure[]>();
   for (const it of request.measures) {
     const { grain, timeShifts } = it.measure;
-    const key = JSON.stringify([it.path, grain, timeShifts, isDirect(it.measure)]);
+    const key = JSON.stringify([
+      it.path,
+      grain,
+      timeShifts,
+      isDirect(it.measure),
+      rowsOf(it.measure, scope.context.model),
+    ]);
     groups.set(key, [...(groups.get(key) ?? []), it]);
   }
   return [...groups.values()].map((measures) => ({
@@ -50,6 +58,20 @@ export function emitStages(request: StageRequest, scope: GroupScope): readonly G
     keysOf: null,
     isPartial: false,
   }));
+}
+
+/**
+ * Names the rows that a measure has combinations of keys from: those of cubes, or of windows over them. Beside a measure with others it would
+ * be there for the combinations of these too. What holds further stages has rows of its own.
+ */
+function rowsOf(measure: MultiStageMeasure, model: DataModel): string {
+  const rows = new Set<string>();
+  for (const inner of measuresIn(measure, model)) {
+    if (inner.aggregation === 'multi_stage') return `${measure.cube} ${measure.name}`;
+    if (inner.aggregation === 'number') continue;
+    rows.add(JSON.stringify([inner.cube, 'rollingWindow' in inner ? inner.rollingWindow : null]));
+  }
+  return [...rows].sort().join(' ');
 }
 
 /** Whether the value at fewer dimensions is the inner measure there: a sum of all rows, never a sum of sums. */
@@ -111,6 +133,10 @@ function addedKeys(
   { forest }: GroupScope,
 ): readonly GroupKey[] {
   const tree = forest.tree(rootOf(path));
+  const prefix = prefixBeside(
+    'x',
+    keys.map(({ name }) => name),
+  );
   return dimensions.flatMap((reference, at): GroupKey[] => {
     const node = tree.refer(path, reference.cube, reader);
     const member = tree.cube(node).members.get(reference.member);
@@ -123,7 +149,7 @@ function addedKeys(
     );
     if (isKey) return [];
     const named = relationMember(member, node.split('.'));
-    return [{ name: `x${at}`, expression: { kind: 'dimension', member: named, location: 0 } }];
+    return [{ name: `${prefix}${at}`, expression: { kind: 'dimension', member: named, location: 0 } }];
   });
 }
 
@@ -192,15 +218,15 @@ function emitValues(
   const [first] = stages;
   if (first === undefined || first.it.measure.timeShifts.length === 0) return scope.groups(request, scope);
   const { path, reader, measure } = first.it;
-  const isRolling = stages.some(({ it }) => readsWindows(it.measure, scope.context.model));
-  return emitShifted(request, measure.timeShifts, { path, reader, isRolling }, scope);
+  const inner = stages.flatMap(({ it }) => measuresIn(it.measure, scope.context.model));
+  return emitShifted(request, measure.timeShifts, { path, reader, inner }, scope);
 }
 
-/** Whether a measure over windows of time is among what a measure is made of. */
-function readsWindows({ cube, name }: MultiStageMeasure, model: DataModel): boolean {
-  return [...memberReads(model)(cube, name).values()].some((reference) => {
+/** The measures that a measure is made of. */
+function measuresIn({ cube, name }: MultiStageMeasure, model: DataModel): readonly Measure[] {
+  return [...memberReads(model)(cube, name).values()].flatMap((reference) => {
     const member = model.cubes.get(reference.cube)?.members.get(reference.member);
-    return member?.kind === 'measure' && 'rollingWindow' in member && member.rollingWindow !== null;
+    return member?.kind === 'measure' ? [member] : [];
   });
 }
 

@@ -3,7 +3,7 @@
  * the rows are moved: their time is read with the length added, in keys and conditions alike. Where it does not (days moved by a month:
  * 28, 29, 30 and 31 March all look back at 28 February) each unit looks up the one unit that lies that length before it.
  */
-import type { DataModel, Interval, TimeShift } from '../model/data-model.ts';
+import type { DataModel, Interval, Measure, TimeShift } from '../model/data-model.ts';
 import { lengthOf } from '../model/interval.ts';
 import { memberReads } from '../policy/member-reads.ts';
 import { conjunctsOf, mapParts, partsOf, type ResolvedExpression } from '../query/resolved-expression.ts';
@@ -25,11 +25,11 @@ import {
   timeFormOf,
 } from './time-form.ts';
 
-/** Who reads, from where, and whether it is made of windows of time. */
+/** Who reads, from where, and the measures that it is made of. */
 export interface ShiftReader {
   readonly reader: string;
   readonly path: NodePath;
-  readonly isRolling: boolean;
+  readonly inner: readonly Measure[];
 }
 
 /** A unit of the query that is looked up. */
@@ -168,7 +168,7 @@ function lookupOf(
   );
   const kind = kindOf(interval);
   const mayMoveRows = kind === 'clock' || users.every(({ expression }) => isMonthly(expression, axis, model));
-  if (!from.isRolling || users.length === 0) {
+  if (users.length === 0 || !from.inner.some(isRolling)) {
     if (mayMoveRows && (kind !== 'mixed' || users.length === 0)) {
       const conditions = conjunctsOf(where);
       if (kind === 'clock' || conditions.every((it) => isMonthly(it, axis, model) || isRange(it, axis, model)))
@@ -182,7 +182,20 @@ function lookupOf(
     return refuse(from, 'the query does not group by its time as one truncated unit');
   }
   if (!linesUp(interval, form.grain)) refuse(from, 'the length does not lead from one of these units to another');
+  if (from.inner.some((measure) => isOfAllUnits(measure, axis)) && where !== null && reads(where, axis))
+    refuse(from, 'it holds a figure of the whole range of time, which has no unit before it', wholeRangeHint);
   return { key, form, grain: form.grain, interval };
+}
+
+const isRolling = (measure: Measure): boolean => 'rollingWindow' in measure && measure.rollingWindow !== null;
+
+/** Whether a measure puts the units of a time together: what it comes to depends on the range that WHERE leaves, not on one unit. */
+function isOfAllUnits(measure: Measure, { dimension }: TimeAxis): boolean {
+  if (measure.aggregation !== 'multi_stage') return false;
+  const { grain } = measure;
+  if (grain.kind !== 'group_by' && grain.kind !== 'reduce_by') return false;
+  const isListed = grain.dimensions.some((it) => it.cube === dimension.cube && it.member === dimension.name);
+  return isListed === (grain.kind === 'reduce_by');
 }
 
 /** Whether an expression tells months apart at most, where it reads the axis: then each month moves as a whole. */
@@ -212,11 +225,11 @@ function isRange(expression: ResolvedExpression, axis: TimeAxis, model: DataMode
   }
 }
 
-/** Units of whole months, of which no end lies where months are of different lengths. */
+/** Units of whole months, of which no end lies where months are of different lengths: so does one on the 28th, behind its midnight. */
 function isOfMonths(grain: Grain): boolean {
   const unit = unitOf(grain);
   if (grain.kind === 'built-in') return hasMonths(unit);
-  return kindOf(unit) === 'months' && Number(grain.granularity.origin.slice(8, 10)) <= 28;
+  return kindOf(unit) === 'months' && grain.granularity.origin.slice(8, 19) <= '28T00:00:00';
 }
 
 /** Whether a length leads from the beginning of a unit to that of another. Months lead from days to days. */
@@ -224,7 +237,7 @@ function linesUp(interval: Interval, grain: Grain): boolean {
   const unit = unitOf(grain);
   switch (kindOf(interval)) {
     case 'months':
-      if (hasMonths(unit)) return isOfMonths(grain) && interval.months % unit.months === 0;
+      if (hasMonths(unit)) return interval.months % unit.months === 0;
       return grain.kind === 'built-in' && grain.granularity !== 'week';
     case 'clock': {
       if (hasMonths(unit)) return false;
@@ -280,11 +293,10 @@ function emitLookup(
   return `SELECT ${all.join(', ')} FROM (${sql}) AS c WHERE ${chosen.join(' AND ')}`;
 }
 
+const unitHint = 'Group by a day, or by a unit of which the length is a multiple.';
+const wholeRangeHint = 'Group by a unit of months, or leave the time out of WHERE.';
+
 /** The dimension is not named: the measure may move one that the user does not see. */
-function refuse({ reader }: ShiftReader, why: string): never {
-  throw new SemanticError(
-    'QUERY_NOT_PLANNABLE',
-    `${reader} is computed at another time, and ${why}.`,
-    'Group by a day, or by a unit of which the length is a multiple.',
-  );
+function refuse({ reader }: ShiftReader, why: string, hint = unitHint): never {
+  throw new SemanticError('QUERY_NOT_PLANNABLE', `${reader} is computed at another time, and ${why}.`, hint);
 }

@@ -15,6 +15,18 @@ export const resultsOf = (expression: Extract<ResolvedExpression, { kind: 'case'
   ...(expression.otherwise === null ? [] : [expression.otherwise]),
 ];
 
+/** What tells together of which kind a number is: what it is chosen from, or added up of; null where that does not tell. */
+export function tellingParts(expression: ResolvedExpression): readonly ResolvedExpression[] | null {
+  if (expression.kind === 'case') return resultsOf(expression);
+  if (expression.kind === 'negate') return [expression.operand];
+  if (expression.kind === 'arithmetic') {
+    const { operator, left, right } = expression;
+    return operator === '+' || operator === '-' ? [left, right] : null;
+  }
+  if (expression.kind !== 'call' || !choices.has(expression.name)) return null;
+  return expression.name === 'nullif' ? expression.args.slice(0, 1) : expression.args;
+}
+
 /** What is known of a number. */
 export interface NumberKind {
   /** Whether it is a double for certain; else it is whatever its columns are. */

@@ -2,7 +2,6 @@
  * Ranges of time as the JSON query writes them: days, times, and phrases such as `last 7 days`. Wall clocks of the query's zone, whole
  * weeks from Monday. A range's end is meant with all that it is written with (`2024-01-31`: the whole day), and comes out half-open.
  */
-import type { Interval } from '../model/data-model.ts';
 import { lengthOf } from '../model/interval.ts';
 import { parseTime } from '../parse-time.ts';
 import { shiftTime, truncateTime } from './calendar.ts';
@@ -88,14 +87,11 @@ const unitNames = granularities.join('|');
 const around = new RegExp(`^(this|last|next) (?:(\\d{1,6}) )?(${unitNames})s?$`);
 const apart = new RegExp(`^(\\d{1,6}) (${unitNames})s? (ago|from now)$`);
 
-function readPhrase(phrase: string, clock: RangeClock): DateRange | null {
-  const { timezone } = clock;
-  const now = toLocal(`${clock.now.toISOString().slice(0, 23).replace('T', ' ')}000`, timezone);
+function readPhrase(phrase: string, { now: date, timezone }: RangeClock): DateRange | null {
+  const now = `${date.toISOString().slice(0, 23).replace('T', ' ')}000`;
   const units = (unit: Granularity, first: number, behind: number): DateRange | null => {
-    const start = truncateTime(unit, now);
-    const from = moved(start, lengthOf(first, unit), timezone);
-    const until = moved(start, lengthOf(behind, unit), timezone);
-    return from === null || until === null ? null : { from, until };
+    const begin = beginOf(unit, now, timezone);
+    return rangeOf(begin && shifted(begin, first, unit), begin && shifted(begin, behind, unit), timezone);
   };
   if (phrase === 'now') return units('second', 0, 1);
   if (phrase === 'today') return units('day', 0, 1);
@@ -114,31 +110,70 @@ function readPhrase(phrase: string, clock: RangeClock): DateRange | null {
   if (first === undefined || last === undefined) return null;
   // Whole days, unless something smaller is named.
   const grain = (['second', 'minute', 'hour'] as const).find((it) => phrase.includes(it)) ?? 'day';
-  const begin = readPoint(first, now, timezone);
-  const end = readPoint(last, now, timezone);
-  if (begin === null || end === null) return null;
-  const from = truncateTime(grain, begin);
-  const until = moved(truncateTime(grain, end), lengthOf(1, grain), timezone);
-  return from === null || until === null || from >= until ? null : { from, until };
+  const [begin, end] = [first, last].map((text) => {
+    const point = readPoint(text, now, timezone);
+    return point === null ? null : beginOf(grain, point, timezone);
+  });
+  return rangeOf(begin ?? null, end ? shifted(end, 1, grain) : null, timezone);
 }
 
-/** One end of `from … to …`, local. */
+/** One end of `from … to …`, in UTC. */
 function readPoint(text: string, now: string, timezone: string): string | null {
   if (text === 'now') return now;
   const days = { yesterday: -1, today: 0, tomorrow: 1 }[text];
-  if (days !== undefined) return shiftTime(now, lengthOf(days, 'day'));
   const [, count, name, direction] = apart.exec(text) ?? [];
-  const unit = granularities.find((it) => it === name);
-  if (unit !== undefined && Number(count) <= unitsMax) {
-    return moved(now, lengthOf((direction === 'ago' ? -1 : 1) * Number(count), unit), timezone);
+  const unit = days === undefined ? granularities.find((it) => it === name) : 'day';
+  if (unit !== undefined) {
+    const units = days ?? (direction === 'ago' ? -1 : 1) * Number(count);
+    if (Math.abs(units) > unitsMax) return null;
+    const point = shifted(pointIn(unit, now, timezone), units, unit);
+    return point === null ? null : toUtc(point, timezone);
   }
   const moment = readMoment(text.toUpperCase());
-  return moment === null || moment.from.endsWith('Z') ? null : moment.from;
+  return moment === null || moment.from.endsWith('Z') ? null : toUtc({ time: moment.from, isLocal: true }, timezone);
 }
 
-/** A local time moved: days and longer by the calendar, less by the clock, of which a day may have 23 or 25 hours. */
-function moved(local: string | null, by: Interval, timezone: string): string | null {
-  if (local === null || by.seconds === 0 || timezone === 'UTC') return local === null ? null : shiftTime(local, by);
-  const later = shiftTime(localToUtc(local, timezone), by);
-  return later === null ? null : utcToLocal(later, timezone);
+/** A time of the wall clock, where days and longer are counted, or in UTC: less is counted by the clock, of which a day may have 23 or 25 hours. */
+interface Point {
+  readonly time: string;
+  readonly isLocal: boolean;
+}
+
+const isClockUnit = (unit: Granularity): boolean => lengthOf(1, unit).seconds !== 0;
+
+/** A time in UTC as units of that size are counted. */
+const pointIn = (unit: Granularity, time: string, timezone: string): Point =>
+  isClockUnit(unit) ? { time, isLocal: false } : { time: toLocal(time, timezone), isLocal: true };
+
+const toUtc = ({ time, isLocal }: Point, timezone: string): string =>
+  isLocal && timezone !== 'UTC' ? localToUtc(time, timezone) : time;
+
+function shifted({ time, isLocal }: Point, count: number, unit: Granularity): Point | null {
+  const later = shiftTime(time, lengthOf(count, unit));
+  return later === null ? null : { time: later, isLocal };
+}
+
+/** The beginning of the unit, of the wall clock, that a time in UTC lies in. Of an hour that is there twice it is the one that is meant. */
+function beginOf(unit: Granularity, time: string, timezone: string): Point | null {
+  const local = toLocal(time, timezone);
+  const begin = truncateTime(unit, local);
+  if (begin === null || !isClockUnit(unit)) return begin === null ? null : { time: begin, isLocal: true };
+  const second = truncateTime('second', time);
+  const before = (ms(local) - ms(begin)) / 1000;
+  return second === null ? null : shifted({ time: second, isLocal: false }, -before, 'second');
+}
+
+const ms = (time: string): number => Date.parse(`${time.slice(0, 19).replace(' ', 'T')}Z`);
+
+/** From one point to before another; null when there is nothing between them. */
+function rangeOf(from: Point | null, until: Point | null, timezone: string): DateRange | null {
+  if (from === null || until === null || from.time >= until.time) return null;
+  return { from: boundOf(from, timezone), until: boundOf(until, timezone) };
+}
+
+/** On the wall clock, unless that shows the same twice and means the earlier then. */
+function boundOf({ time, isLocal }: Point, timezone: string): string {
+  if (isLocal || timezone === 'UTC') return time;
+  const local = utcToLocal(time, timezone);
+  return localToUtc(local, timezone) === time ? local : `${time}Z`;
 }

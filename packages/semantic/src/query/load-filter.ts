@@ -69,9 +69,15 @@ const shape = z.strictObject({
   operator: z.string().max(100),
   values: z.array(value, 'must be a list').max(1000).nullish(),
 });
-const groupShape = z.array(z.unknown(), 'must be a list').min(1, 'must not be empty').max(200);
+/** Conditions of one query, in groups and outside of them. */
+export const filtersMax = 200;
+const groupShape = z.array(z.unknown(), 'must be a list').min(1, 'must not be empty').max(filtersMax);
 const andShape = z.strictObject({ and: groupShape });
 const orShape = z.strictObject({ or: groupShape });
+
+/** How many conditions there are in filters. */
+export const countFilters = (filters: readonly LoadFilter[]): number =>
+  filters.reduce((sum, it) => sum + ('filters' in it ? countFilters(it.filters) : 1), 0);
 
 /**
  * Reads one filter, groups with all that is in them.
@@ -94,6 +100,14 @@ export function readFilter(json: unknown, path: string, clock: RangeClock): Load
   const member = read.member ?? read.dimension ?? '';
   memberName(member, `${path}.member`);
   const values = read.values ?? [];
+  // It has lost digits on its way here, and may be the key of something else.
+  if (values.some((it) => typeof it === 'number' && Math.abs(it) > Number.MAX_SAFE_INTEGER)) {
+    throw loadError(
+      `${path}.values`,
+      'has a number beyond 2^53, which JSON does not hold exactly',
+      'Write it as a text.',
+    );
+  }
   const operator = operators.find((it) => it === read.operator);
   if (operator === undefined) {
     const near = nearNames(read.operator, operators);

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { type DateRange, inclusiveRange, rangeHint, readDateRange } from './date-range.ts';
-import { type LoadFilter, readFilter } from './load-filter.ts';
+import { countFilters, filtersMax, type LoadFilter, readFilter } from './load-filter.ts';
 import { guardJson, type LoadLimits, largestLoad, loadError, memberName, readShape } from './load-shape.ts';
 import { zoneNamed } from './zoned-time.ts';
 
@@ -111,6 +111,7 @@ export function parseLoadQuery(json: unknown, options: LoadOptions): readonly Lo
     return read;
   });
   const filters = (given.filters ?? []).map((it, at) => readFilter(it, `filters.${at}`, clock));
+  if (countFilters(filters) > filtersMax) throw loadError('filters', `has more than ${filtersMax} conditions`);
   const written = [...(given.dimensions ?? [])];
   for (const [key, list] of Object.entries({ measures: given.measures, segments: given.segments })) {
     for (const [at, name] of (list ?? []).entries()) memberName(name, `${key}.${at}`);
@@ -141,6 +142,7 @@ export function parseLoadQuery(json: unknown, options: LoadOptions): readonly Lo
   if (base.measures.length + base.dimensions.length + times.length + short.length > membersMax) {
     throw loadError('', `has more than ${membersMax} measures and dimensions`);
   }
+  if (base.segments.length > membersMax) throw loadError('segments', `has more than ${membersMax} names`);
   const variants = compare(times);
   return variants.map((variant) => {
     const timeDimensions = [...variant.map((it, at) => readTime(it, at, clock)), ...short];

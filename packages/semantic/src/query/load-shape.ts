@@ -82,7 +82,7 @@ function wanted(issue: z.core.$ZodIssue): string {
 }
 
 /** A key that nothing is done with. */
-export function unknownKey(key: string, path: string, known: readonly string[]): SemanticError {
+function unknownKey(key: string, path: string, known: readonly string[]): SemanticError {
   const near = nearNames(key.slice(0, 64), known);
   const hint = near.length > 0 ? `Closest: ${near.join(', ')}` : known.length > 0 ? `Known: ${known.join(', ')}` : '';
   return loadError(path, `has an unknown key "${key.slice(0, 64)}"`, hint);

@@ -78,7 +78,8 @@ export function memberScope(
       }
       return { kind: 'dimension', member, location };
     },
-    has: (name) => visible.has(name),
+    has: (name) =>
+      relation.type === 'joined' ? tables.some((it) => visible.has(`${it.name}.${name}`)) : visible.has(name),
     star(qualifier, location) {
       const table = tables.find((it) => (it.alias ?? it.name) === qualifier);
       if (qualifier !== null && table === undefined) noTable(qualifier, tables, location);

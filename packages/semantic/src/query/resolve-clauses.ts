@@ -79,7 +79,8 @@ export function resolveClauses(
     forbidWindow(expression, clause);
   };
 
-  const where = clauses.where === null ? null : resolve(clauses.where);
+  const filtered = (condition: NamedExpression) => resolveExpression(condition, besideSelect(scope, clauses.select));
+  const where = clauses.where === null ? null : filtered(clauses.where);
   if (where !== null) forbid(where, 'WHERE', 'Filter groups with HAVING.');
   // GROUP BY prefers a column of FROM over an alias of the same name, ORDER BY the alias: PostgreSQL's rules.
   const groupBy = clauses.groupBy.map((expression) => {
@@ -91,7 +92,7 @@ export function resolveClauses(
     forbid(key, 'GROUP BY', '');
     return key;
   });
-  const having = clauses.having === null ? null : resolve(clauses.having);
+  const having = clauses.having === null ? null : filtered(clauses.having);
   if (having !== null) forbidWindow(having, 'HAVING');
   const orderBy = clauses.orderBy.map(({ expression, isDescending, nullsFirst }) => ({
     expression: byOrdinal(expression, 'ORDER BY') ?? byAlias(expression, 'ORDER BY') ?? resolve(expression),
@@ -123,6 +124,30 @@ export function resolveClauses(
     orderBy: untied({ select, isDistinct, isGrouped, orderBy, limit, offset }, numberOf),
     limit,
     offset,
+  };
+}
+
+/** A scope in which a name that only a selected column has is told as that. */
+function besideSelect(scope: Scope, select: SelectClauses['select']): Scope {
+  return {
+    ...scope,
+    column(qualifier, name, location) {
+      try {
+        return scope.column(qualifier, name, location);
+      } catch (error) {
+        if (!(error instanceof SemanticError) || error.code !== 'MEMBER_NOT_FOUND' || qualifier !== null) throw error;
+        const selected = select.find((it) => it.kind === 'expression' && it.alias === name);
+        if (selected?.kind !== 'expression') throw error;
+        const { expression } = selected;
+        const argument = expression.kind === 'aggregate' ? expression.argument : null;
+        const written =
+          expression.kind === 'aggregate' && !expression.isDistinct && argument?.kind === 'column'
+            ? `${expression.function.toUpperCase()}(${asWritten(argument.name)})`
+            : 'its expression';
+        const hint = `${asWritten(name)} is a name that SELECT gives; WHERE and HAVING do not know it. Write ${written}.`;
+        throw new SemanticError('MEMBER_NOT_FOUND', error.message, hint, location);
+      }
+    },
   };
 }
 

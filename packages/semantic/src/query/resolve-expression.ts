@@ -97,15 +97,16 @@ function resolveWindow(
   }
   const [value, , fallback] = args;
   if ((name === 'sum' || name === 'avg') && value !== undefined) requireType(value, 'number', name);
-  const checked =
-    value === undefined || fallback === undefined ? [] : sameType([value, fallback], name, location, timezone);
+  const over = { kind: 'window', function: name, partitionBy, orderBy, frame, location } as const;
+  if (value === undefined || fallback === undefined) return { ...over, args };
+  // A warehouse would make the default a value of the first one's type, an integer of 0.5. A row that is there has a 1.
+  const [found = value, otherwise = fallback] = sameType([value, fallback], name, location, timezone);
+  const distance = args.slice(1, 2);
+  const row: ResolvedExpression = { ...over, args: [{ kind: 'number', text: '1', location }, ...distance] };
   return {
-    kind: 'window',
-    function: name,
-    args: args.map((it, index) => (index === 0 ? checked[0] : index === 2 ? checked[1] : it) ?? it),
-    partitionBy,
-    orderBy,
-    frame,
+    kind: 'case',
+    branches: [{ when: { kind: 'is-null', operand: row, isNegated: false, location }, result: otherwise }],
+    otherwise: { ...over, args: [found, ...distance] },
     location,
   };
 }

@@ -78,48 +78,39 @@ export type ResolvedExpression = Expression<ResolvedLeaf>;
 
 /** The expressions directly inside an expression; those of a subquery are its own. */
 export function partsOf(expression: ResolvedExpression): readonly ResolvedExpression[] {
+  const parts: ResolvedExpression[] = [];
+  mapResolvedParts(expression, (part) => {
+    parts.push(part);
+    return part;
+  });
+  return parts;
+}
+
+/** The same expression over other parts. */
+function mapResolvedParts(
+  expression: ResolvedExpression,
+  map: (part: ResolvedExpression) => ResolvedExpression,
+): ResolvedExpression {
   switch (expression.kind) {
     case 'dimension':
     case 'measure':
     case 'time':
     case 'column':
     case 'subquery':
-    case 'literal':
-    case 'number':
-      return [];
+      return expression;
     case 'aggregate':
-      return expression.argument === null ? [] : [expression.argument];
-    case 'window':
-      return [...expression.args, ...expression.partitionBy, ...expression.orderBy.map((it) => it.expression)];
-    case 'compare':
-    case 'arithmetic':
-      return [expression.left, expression.right];
-    case 'and':
-    case 'or':
-      return expression.operands;
-    case 'in':
-      return [expression.operand, ...expression.items];
-    case 'between':
-      return [expression.operand, expression.low, expression.high];
-    case 'case':
-      return [
-        ...expression.branches.flatMap(({ when, result }) => [when, result]),
-        ...(expression.otherwise === null ? [] : [expression.otherwise]),
-      ];
-    case 'call':
-      return expression.args;
+      return expression.argument === null ? expression : { ...expression, argument: map(expression.argument) };
     case 'in-subquery':
-    case 'not':
-    case 'negate':
-    case 'is-null':
-    case 'like':
-    case 'date-trunc':
-    case 'date-part':
-    case 'shift-time':
-    case 'cast':
-    case 'is-truth':
-    case 'local-time':
-      return [expression.operand];
+      return { ...expression, operand: map(expression.operand) };
+    case 'window':
+      return {
+        ...expression,
+        args: expression.args.map(map),
+        partitionBy: expression.partitionBy.map(map),
+        orderBy: expression.orderBy.map((it) => ({ ...it, expression: map(it.expression) })),
+      };
+    default:
+      return mapParts(expression, map);
   }
 }
 
@@ -171,31 +162,7 @@ export function replaceParts(
   expression: ResolvedExpression,
   replace: (part: ResolvedExpression) => ResolvedExpression | null,
 ): ResolvedExpression {
-  const map = (part: ResolvedExpression): ResolvedExpression => {
-    const replaced = replace(part);
-    if (replaced !== null) return replaced;
-    switch (part.kind) {
-      case 'dimension':
-      case 'measure':
-      case 'time':
-      case 'column':
-      case 'subquery':
-        return part;
-      case 'aggregate':
-        return part.argument === null ? part : { ...part, argument: map(part.argument) };
-      case 'in-subquery':
-        return { ...part, operand: map(part.operand) };
-      case 'window':
-        return {
-          ...part,
-          args: part.args.map(map),
-          partitionBy: part.partitionBy.map(map),
-          orderBy: part.orderBy.map((it) => ({ ...it, expression: map(it.expression) })),
-        };
-      default:
-        return mapParts(part, map);
-    }
-  };
+  const map = (part: ResolvedExpression): ResolvedExpression => replace(part) ?? mapResolvedParts(part, map);
   return map(expression);
 }
 

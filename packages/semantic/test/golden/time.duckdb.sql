@@ -41,7 +41,7 @@ SELECT g.m0 AS "orders_count" FROM (SELECT COUNT(*) AS m0 FROM (SELECT * FROM or
 -- 20 a day of a date is the whole day
 -- SELECT MEASURE(orders_count) FROM sales WHERE date_trunc('day', at) = '2024-03-10'
 -- ["2024-03-10 00:00:00.000000", 1]
-SELECT g.m0 AS "orders_count" FROM (SELECT COUNT(*) AS m0 FROM (SELECT * FROM orders AS "orders" WHERE (("orders".owner) IN (CAST($2 AS BIGINT)))) AS "orders" WHERE (date_trunc('day', TRY_CAST(("orders".at) AS TIMESTAMP)) = CAST($1 AS TIMESTAMP))) AS g;
+SELECT g.m0 AS "orders_count" FROM (SELECT COUNT(*) AS m0 FROM (SELECT * FROM orders AS "orders" WHERE (("orders".owner) IN (CAST($2 AS BIGINT)))) AS "orders" WHERE (date_trunc('day', TRY_CAST(("orders".at) AS TIMESTAMP)) IN (CAST($1 AS TIMESTAMP)))) AS g;
 
 -- 21 23:30 UTC is the next day, and the next year, in Berlin
 -- SELECT date_trunc('day', at), EXTRACT(year FROM at) FROM sales WHERE id = 1

@@ -41,7 +41,7 @@ SELECT g.m0 AS "pages", g.m1 AS "amount" FROM (SELECT b0.m0 AS m0, b1.m1 AS m1 F
 -- 6 a ratio beside a measure of many rows is as when asked alone
 -- SELECT channel, MEASURE(per_order), MEASURE(quantity) FROM sales GROUP BY 1 ORDER BY 1
 -- [1, 1]
-SELECT g.k0 AS "channel", g.m0 AS "per_order", g.m1 AS "quantity" FROM (SELECT b0.k0 AS k0, ((toFloat64((toDecimal256('1', 0) * b0.n0)) / nullIf(toFloat64(b0.n1), 0))) AS m0, b1.m1 AS m1 FROM (SELECT toString(("orders".channel)) AS k0, sumOrNull(("orders".amount * toDecimal256('1', 0))) AS n0, toInt64(count()) AS n1 FROM (SELECT * FROM orders AS "orders" WHERE (("orders".owner) IN ({p1:Int64}))) AS "orders" GROUP BY 1) AS b0 LEFT JOIN (SELECT toString(("orders".channel)) AS k0, sumOrNull(("items".quantity * toDecimal256('1', 0))) AS m1 FROM (SELECT * FROM orders AS "orders" WHERE (("orders".owner) IN ({p1:Int64}))) AS "orders" LEFT JOIN (SELECT * FROM items AS "items" WHERE (("items".owner) IN ({p2:Int64}))) AS "items" ON ("orders".id = "items".order_id) GROUP BY 1) AS b1 ON b0.k0 IS NOT DISTINCT FROM b1.k0) AS g ORDER BY g.k0 ASC NULLS LAST;
+SELECT g.k0 AS "channel", g.m0 AS "per_order", g.m1 AS "quantity" FROM (SELECT b0.k0 AS k0, ((toFloat64((toDecimal256('1', 0) * b0.n0 + 0)) / nullIf(toFloat64(b0.n1), 0) + 0)) AS m0, b1.m1 AS m1 FROM (SELECT toString(("orders".channel)) AS k0, sumOrNull(("orders".amount * toDecimal256('1', 0))) AS n0, toInt64(count()) AS n1 FROM (SELECT * FROM orders AS "orders" WHERE (("orders".owner) IN ({p1:Int64}))) AS "orders" GROUP BY 1) AS b0 LEFT JOIN (SELECT toString(("orders".channel)) AS k0, sumOrNull(("items".quantity * toDecimal256('1', 0))) AS m1 FROM (SELECT * FROM orders AS "orders" WHERE (("orders".owner) IN ({p1:Int64}))) AS "orders" LEFT JOIN (SELECT * FROM items AS "items" WHERE (("items".owner) IN ({p2:Int64}))) AS "items" ON ("orders".id = "items".order_id) GROUP BY 1) AS b1 ON b0.k0 IS NOT DISTINCT FROM b1.k0) AS g ORDER BY g.k0 ASC NULLS LAST;
 
 -- 7 and answered where they do not
 -- SELECT channel, MEASURE(amount) FROM bare_sales GROUP BY 1 ORDER BY 1
@@ -51,12 +51,12 @@ SELECT g.k0 AS "channel", g.m0 AS "amount" FROM (SELECT toString(("bare".channel
 -- 8 the total of a ratio is the ratio of the totals
 -- SELECT MEASURE(per_order) FROM sales
 -- [1]
-SELECT g.m0 AS "per_order" FROM (SELECT ((toFloat64((toDecimal256('1', 0) * b0.n0)) / nullIf(toFloat64(b0.n1), 0))) AS m0 FROM (SELECT sumOrNull(("orders".amount * toDecimal256('1', 0))) AS n0, toInt64(count()) AS n1 FROM (SELECT * FROM orders AS "orders" WHERE (("orders".owner) IN ({p1:Int64}))) AS "orders") AS b0) AS g;
+SELECT g.m0 AS "per_order" FROM (SELECT ((toFloat64((toDecimal256('1', 0) * b0.n0 + 0)) / nullIf(toFloat64(b0.n1), 0) + 0)) AS m0 FROM (SELECT sumOrNull(("orders".amount * toDecimal256('1', 0))) AS n0, toInt64(count()) AS n1 FROM (SELECT * FROM orders AS "orders" WHERE (("orders".owner) IN ({p1:Int64}))) AS "orders") AS b0) AS g;
 
 -- 9 divided by nothing: null
 -- SELECT MEASURE(per_none), MEASURE(amount) / MEASURE(none), MEASURE(none) FROM sales
 -- [1]
-SELECT g.m0 AS "per_none", (toFloat64(g.m1) / nullIf(toFloat64(g.m2), 0)) AS "?column?", g.m2 AS "none" FROM (SELECT ((toFloat64(b0.n0) / nullIf(toFloat64(b0.n1), 0))) AS m0, b0.n0 AS m1, b0.n1 AS m2 FROM (SELECT sumOrNull(("orders".amount * toDecimal256('1', 0))) AS n0, toInt64(countIf(("orders".id < 0))) AS n1 FROM (SELECT * FROM orders AS "orders" WHERE (("orders".owner) IN ({p1:Int64}))) AS "orders") AS b0) AS g;
+SELECT g.m0 AS "per_none", (toFloat64(g.m1) / nullIf(toFloat64(g.m2), 0) + 0) AS "?column?", g.m2 AS "none" FROM (SELECT ((toFloat64(b0.n0) / nullIf(toFloat64(b0.n1), 0) + 0)) AS m0, b0.n0 AS m1, b0.n1 AS m2 FROM (SELECT sumOrNull(("orders".amount * toDecimal256('1', 0))) AS n0, toInt64(countIf(("orders".id < 0))) AS n1 FROM (SELECT * FROM orders AS "orders" WHERE (("orders".owner) IN ({p1:Int64}))) AS "orders") AS b0) AS g;
 
 -- 10 different buyers are not added up
 -- SELECT channel, MEASURE(buyers), MEASURE(buyers_of_all) FROM sales GROUP BY 1 ORDER BY 1

@@ -25,6 +25,7 @@ describe('a time is meant with all that it is written with', () => {
 
   test.each([
     '2024-02-30',
+    '0000-01-01',
     '2024-13-01',
     '24-01-01',
     '2024-1-1',
@@ -134,6 +135,31 @@ test('hours are counted by the clock: a day of 23 hours has 23', () => {
         Date.parse(`${localToUtc(today.from, 'Europe/Berlin')}Z`);
   expect(hours / 3_600_000).toBe(23);
 });
+
+test.each(['Europe/Berlin', 'Australia/Lord_Howe', 'America/St_Johns', 'America/Havana'])(
+  'of an hour that is there twice the present one is meant, in %s',
+  (timezone) => {
+    const utcOf = (bound: string) => (bound.endsWith('Z') ? bound.slice(0, -1) : localToUtc(bound, timezone));
+    const changes = { 'Europe/Berlin': '2024-10-26T22:00Z', 'Australia/Lord_Howe': '2024-04-06T13:00Z' }[timezone];
+    const begin = Date.parse(changes ?? '2024-11-03T02:00Z');
+    for (let minutes = 7; minutes < 360; minutes += 10) {
+      const at = new Date(begin + minutes * 60_000);
+      const ends = (phrase: string) => {
+        const range = readDateRange(phrase, { now: at, timezone });
+        if (range === null) throw new Error(`no range: ${phrase} at ${at.toISOString()}`);
+        return [range.from, range.until].map((bound) => Date.parse(`${utcOf(bound)}Z`) - at.getTime());
+      };
+      expect(ends('now')).toEqual([0, 1000]);
+      expect(ends('last 15 minutes')).toEqual([-15 * 60_000, 0]);
+      expect(ends('from 30 minutes ago to now')).toEqual([-30 * 60_000, 60_000]);
+      const [from = 0, until = 0] = ends('this hour');
+      expect(until - from).toBe(3_600_000);
+      expect(from <= 0 && until > 0).toBe(true);
+      const [first = 0, last = 0] = ends('last 2 hours');
+      expect([last, last - first]).toEqual([from, 7_200_000]);
+    }
+  },
+);
 
 test('what clients get back is the first and the last millisecond', () => {
   const of = (from: string, until: string) => {

@@ -11,6 +11,7 @@ const time = (more: object): object => ({
   timeDimensions: [{ dimension: 'things.at', granularity: 'day', ...more }],
 });
 const many = <T>(count: number, make: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at));
+const isNot = (at: number): object => ({ member: 'things.id', operator: 'notEquals', values: [at] });
 /** What is said of a query that is answered. */
 export const ok = 'answered';
 
@@ -217,6 +218,7 @@ export const asked: readonly (readonly [what: string, json: unknown, said: strin
   ['SQL as a number', on('things.size', 'equals', '1) OR (1=1'), 'TYPE_MISMATCH filters.0 is no number'],
   ['NaN as a number', on('things.size', 'equals', 'NaN'), 'TYPE_MISMATCH filters.0 is no number'],
   ['Infinity as a number', on('things.size', 'lt', 'Infinity'), 'TYPE_MISMATCH filters.0 is no number'],
+  ['a key that has lost digits', on('things.id', 'equals', 2 ** 53), 'QUERY_INVALID filters.0.values has a number'],
   ['hexadecimal', on('things.size', 'equals', '0x10'), 'TYPE_MISMATCH filters.0 is no number'],
   ['more digits than there are', on('things.size', 'equals', '9'.repeat(60)), 'TYPE_MISMATCH filters.0 is no number'],
   ['yes as a truth', on('things.flag', 'equals', 'yes'), 'TYPE_MISMATCH filters.0 is no true or false'],
@@ -300,6 +302,21 @@ export const asked: readonly (readonly [what: string, json: unknown, said: strin
     'QUERY_INVALID The query has more than 100 measures and dimensions',
   ],
   [
+    'many filters',
+    { measures: ['things.count'], filters: many(201, isNot) },
+    'QUERY_INVALID filters has more than 200 conditions',
+  ],
+  [
+    'many filters in groups',
+    { measures: ['things.count'], filters: many(3, () => ({ or: many(67, isNot) })) },
+    'QUERY_INVALID filters has more than 200 conditions',
+  ],
+  [
+    'many segments',
+    { measures: ['things.count'], segments: many(101, (at) => `things.s${at}`) },
+    'QUERY_INVALID segments has more than 100 names',
+  ],
+  [
     'many bytes',
     on('things.word', 'equals', ...many(8, (at) => `${at}${'x'.repeat(9990)}`)),
     'QUERY_INVALID The query has more than 65536 bytes',
@@ -330,7 +347,7 @@ export const asked: readonly (readonly [what: string, json: unknown, said: strin
   ['quotes', on('things.word', 'equals', "o'x"), ok, 1],
   ['the rows behind a measure without filter', where({ member: 'things.count', operator: 'measureFilter' }), ok, 3],
   ['a small number', on('things.size', 'gt', '1e-3'), ok, 2],
-  ['a large number', on('things.size', 'lt', 1e21), ok, 3],
+  ['a large number', on('things.size', 'lt', '1e21'), ok, 3],
   ['below zero', on('things.size', 'equals', '-1.50'), ok, 1],
   ['a thousand values', on('things.id', 'equals', ...many(1000, (at) => at)), ok, 3],
   ['the older name of a member', where({ dimension: 'things.id', operator: 'equals', values: [1] }), ok, 1],

@@ -50,6 +50,16 @@ const answers: [name: string, sql: string, rows: Value[][]][] = [
     [[3]],
   ],
   [
+    'a column of FROM goes before a selected one of the same name in GROUP BY',
+    `SELECT upper(channel) IS NULL AS channel, MEASURE(orders_count) AS n FROM orders CROSS JOIN customers WHERE city = 'Oslo'
+     OR city IS NULL OR city = 'Rome' GROUP BY channel ORDER BY 2, 1`,
+    [
+      [false, 1],
+      [true, 1],
+      [false, 2],
+    ],
+  ],
+  [
     'rows',
     'SELECT channel, city FROM orders CROSS JOIN customers WHERE city IS NOT NULL ORDER BY created_at',
     [

@@ -194,6 +194,17 @@ describe('refused with a code and words', () => {
     expect(refusal('SELECT user FROM sales').hint).toBe('A member of such a name is written in quotes, as in "user".');
   });
 
+  test.each([
+    ['SELECT channel, MEASURE(orders_count) AS n FROM sales GROUP BY 1 HAVING n > 1', 'Write MEASURE(orders_count).'],
+    ['SELECT channel, MEASURE(sold) * 2 AS n FROM sales GROUP BY 1 HAVING n > 1', 'Write its expression.'],
+    [`SELECT a.channel, SUM(a.n) AS total FROM ${c} AS a GROUP BY 1 HAVING total > 1`, 'Write SUM(n).'],
+    ['SELECT upper(channel) AS n FROM sales WHERE n = 1', 'Write its expression.'],
+  ])('a name that only SELECT gives is said to be one: %s', (sql, written) => {
+    const name = sql.includes('AS total') ? 'total' : 'n';
+    const known = `${name} is a name that SELECT gives; WHERE and HAVING do not know it.`;
+    expect(refusal(sql)).toMatchObject({ code: 'MEMBER_NOT_FOUND', hint: `${known} ${written}` });
+  });
+
   test('a time zone is one of the zone database', () => {
     const named = (timezone: string) => refusal('SELECT channel FROM sales', { timezone }).message;
     expect(named('Mars/Olympus')).toBe('No time zone "Mars/Olympus".');

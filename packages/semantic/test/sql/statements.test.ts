@@ -275,6 +275,13 @@ const answers: [name: string, sql: string, rows: Value[][]][] = [
     ],
   ],
   [
+    'a unit of time that is not there equals no time and differs from none, not from one that begins no unit either',
+    `SELECT COUNT(*) FILTER (WHERE date_trunc('month', t) <> '2024-01-31'), COUNT(*) FILTER (WHERE NOT date_trunc('month', t) = '2024-01-31'),
+       COUNT(*) FILTER (WHERE ('2024-01-01' <> date_trunc('month', t)) IS NULL), COUNT(*) FILTER (WHERE date_trunc('month', t) = '2024-01-01')
+     FROM (SELECT CASE WHEN channel = 'web' THEN created_at END AS t FROM sales) AS x`,
+    [[2, 2, 2, 1]],
+  ],
+  [
     'a segment-like condition from a subquery is a boolean column',
     `SELECT COUNT(*) FROM (SELECT quantity > 1 AS many FROM sales) AS x WHERE many`,
     [[2]],
