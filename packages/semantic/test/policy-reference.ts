@@ -3,17 +3,16 @@
  * sharing no code with the library. A query's answer has to equal that of the same query over what {@link permitted} leaves.
  */
 import type {
-  ConditionValue,
   DataModel,
   MemberType,
   Policy,
-  PolicyCondition,
   PolicyEntry,
   PolicyFilter,
   PolicyValue,
   SqlTemplate,
 } from '../src/model/data-model.ts';
 import type { Subject } from '../src/policy/subject.ts';
+import { lookUp, truth } from './policy-reference-conditions.ts';
 
 /** A value of a row. Times are texts such as `2024-01-31 23:30:00`. */
 export type Cell = string | number | boolean | null;
@@ -24,7 +23,7 @@ export type PlainRow = Readonly<Record<string, Cell>>;
 export interface Permitted {
   /** The rows admitted, each with the members of which the mask is shown in it. */
   readonly rows: readonly { readonly row: PlainRow; readonly masked: ReadonlySet<string> }[];
-  /** The measures of which the mask is shown. */
+  /** The measures, and choices, of which the mask is shown. */
   readonly maskedMeasures: ReadonlySet<string>;
 }
 
@@ -35,9 +34,12 @@ export interface ReferenceOwner {
     string,
     {
       readonly type: MemberType;
-      readonly kind: 'dimension' | 'measure' | 'segment';
+      /** `choice`: a `switch`, which is no value of a row, so that a mask of it is in none or all. */
+      readonly kind: 'dimension' | 'measure' | 'segment' | 'choice';
       /** The members of the same owner that it reads, directly and through others. */
       readonly reads: ReadonlySet<string>;
+      /** The other names that the owner has for it; left out: none. */
+      readonly others?: ReadonlySet<string>;
     }
   >;
 }
@@ -78,16 +80,31 @@ function matching(policy: Policy, subject: Subject): readonly PolicyEntry[] {
 function granted(entry: PolicyEntry, name: string, owner: ReferenceOwner): 'full' | 'masked' | 'not' {
   if (entry.maskedMembers.has(name)) return 'masked';
   if (!entry.members.has(name)) return 'not';
-  // What an entry says must not be seen is not seen through a member that reads it.
-  const reads = owner.members.get(name)?.reads ?? new Set<string>();
-  return [...reads].some((read) => entry.excludedMembers.has(read)) ? 'not' : 'full';
+  // What an entry says must not be seen is not seen through a member that reads it, nor by another name.
+  const { reads = new Set<string>(), others = new Set<string>() } = owner.members.get(name) ?? {};
+  if ([...reads, ...others].some((read) => entry.excludedMembers.has(read))) return 'not';
+  return masks(entry, name, owner) ? 'masked' : 'full';
+}
+
+/** Whether an entry masks what a name means, by whatever name. */
+const masks = (entry: PolicyEntry, name: string, owner: ReferenceOwner): boolean =>
+  [name, ...(owner.members.get(name)?.others ?? [])].some((it) => entry.maskedMembers.has(it));
+
+/** The most that any entry grants the user of a member. Of an owner without policy: all of it where `unprotected` says so, else nothing. */
+export function mostGranted(
+  owner: ReferenceOwner,
+  name: string,
+  subject: Subject,
+  unprotected: boolean,
+): 'full' | 'masked' | 'not' {
+  if (owner.policy === null) return unprotected ? 'full' : 'not';
+  const all = matching(owner.policy, subject).map((entry) => granted(entry, name, owner));
+  return all.includes('full') ? 'full' : all.includes('masked') ? 'masked' : 'not';
 }
 
 /** Whether the policy lets the user name a member. Of an owner without policy: whatever `unprotected` says. */
-export function mayName(owner: ReferenceOwner, name: string, subject: Subject, unprotected: boolean): boolean {
-  if (owner.policy === null) return unprotected;
-  return matching(owner.policy, subject).some((entry) => granted(entry, name, owner) !== 'not');
-}
+export const mayName = (owner: ReferenceOwner, name: string, subject: Subject, unprotected: boolean): boolean =>
+  mostGranted(owner, name, subject, unprotected) !== 'not';
 
 /**
  * The rows of a cube or view that a query taking these members may reach.
@@ -108,25 +125,27 @@ export function permitted(
   );
   const touched = new Set([...taken].flatMap((name) => [name, ...(owner.members.get(name)?.reads ?? [])]));
   const isMasked = (entry: PolicyEntry, name: string) =>
-    taken.has(name) ? granted(entry, name, owner) === 'masked' : entry.maskedMembers.has(name);
+    taken.has(name) ? granted(entry, name, owner) === 'masked' : masks(entry, name, owner);
+  const isFigure = (name: string) => ['measure', 'choice'].includes(owner.members.get(name)?.kind ?? '');
   const admits = (entry: PolicyEntry, row: PlainRow) =>
     entry.rowFilter === null || isTrue(entry.rowFilter, row, owner, subject);
 
   const left = rows.flatMap((row) => {
     const admitting = counting.filter((entry) => admits(entry, row));
     if (admitting.length === 0) return [];
-    const names = [...touched].filter((name) => owner.members.get(name)?.kind !== 'measure');
+    const names = [...touched].filter((name) => !isFigure(name));
     return [{ row, masked: new Set(names.filter((name) => admitting.every((entry) => isMasked(entry, name)))) }];
   });
 
   const form = (entry: PolicyEntry) =>
     entry.rowFilter === null ? 'always' : certainty(entry.rowFilter, owner, subject);
-  const measures = [...touched].filter((name) => owner.members.get(name)?.kind === 'measure');
-  const maskedMeasures = measures.filter(
-    (name) =>
-      counting.some((entry) => form(entry) !== 'never' && isMasked(entry, name)) &&
-      !counting.some((entry) => form(entry) === 'always' && !isMasked(entry, name)),
-  );
+  const maskedMeasures = [...touched]
+    .filter(isFigure)
+    .filter(
+      (name) =>
+        counting.some((entry) => form(entry) !== 'never' && isMasked(entry, name)) &&
+        !counting.some((entry) => form(entry) === 'always' && !isMasked(entry, name)),
+    );
   return { rows: left, maskedMeasures: new Set(maskedMeasures) };
 }
 
@@ -146,25 +165,6 @@ function filterValues(values: readonly PolicyValue[], subject: Subject): readonl
     } else all.push(found);
   }
   return all;
-}
-
-function lookUp(value: PolicyValue, subject: Subject): unknown {
-  const at = (object: unknown, key: string): unknown =>
-    typeof object === 'object' && object !== null && !Array.isArray(object)
-      ? new Map(Object.entries(object)).get(key)
-      : undefined;
-  switch (value.kind) {
-    case 'literal':
-      return value.value;
-    case 'userAttribute':
-      return at(subject.userAttributes, value.name);
-    case 'securityContext':
-      return value.path.reduce<unknown>(at, subject.securityContext);
-    case 'groups':
-      return subject.groups;
-    case 'embedTenantName':
-      return subject.embedTenantName;
-  }
 }
 
 /** A value as the type of the member; missing when it is none. */
@@ -293,69 +293,4 @@ function certainty(
   const [neutral, deciding] = filter.kind === 'and' ? (['always', 'never'] as const) : (['never', 'always'] as const);
   if (inner.includes(deciding)) return deciding;
   return inner.every((it) => it === neutral) ? neutral : 'depends';
-}
-
-/** Three-valued: what compares with something missing, or with something of another kind, is unknown. */
-function truth(condition: PolicyCondition, subject: Subject): 'true' | 'false' | 'unknown' {
-  const opposite = { true: 'false', false: 'true', unknown: 'unknown' } as const;
-  switch (condition.kind) {
-    case 'not':
-      return opposite[truth(condition.condition, subject)];
-    case 'and': {
-      const all = condition.conditions.map((it) => truth(it, subject));
-      return all.includes('false') ? 'false' : all.includes('unknown') ? 'unknown' : 'true';
-    }
-    case 'or': {
-      const all = condition.conditions.map((it) => opposite[truth(it, subject)]);
-      return all.includes('false') ? 'true' : all.includes('unknown') ? 'unknown' : 'false';
-    }
-    case 'truthy': {
-      const value = conditionValue(condition.value, subject);
-      return value === undefined ? 'unknown' : value === false || value === 0 || value === '' ? 'false' : 'true';
-    }
-    case 'compare': {
-      const lostDigits = (value: unknown) => typeof value === 'number' && Math.abs(value) > 2 ** 53 - 1;
-      const left = conditionValue(condition.left, subject);
-      if (left === undefined || lostDigits(left)) return 'unknown';
-      if (condition.operator === 'in') {
-        const list = conditionList(condition.right, subject);
-        if (list === undefined) return 'unknown';
-        if (list.some((item) => item === left && typeof left !== 'object')) return 'true';
-        return list.every((item) => typeof item === typeof left && typeof left !== 'object' && !lostDigits(item))
-          ? 'false'
-          : 'unknown';
-      }
-      const right = conditionValue(condition.right, subject);
-      if (right === undefined || lostDigits(right) || typeof left !== typeof right || typeof left === 'object')
-        return 'unknown';
-      if (condition.operator === '==' || condition.operator === '!=') {
-        return (left === right) === (condition.operator === '==') ? 'true' : 'false';
-      }
-      const bothNumbers = typeof left === 'number' && typeof right === 'number';
-      const bothTexts = typeof left === 'string' && typeof right === 'string';
-      if (!bothNumbers && !bothTexts) return 'unknown';
-      const operators = { '<': left < right, '<=': left <= right, '>': left > right, '>=': left >= right };
-      return operators[condition.operator] ? 'true' : 'false';
-    }
-  }
-}
-
-/** Undefined: missing, null or empty. */
-function conditionValue(value: ConditionValue, subject: Subject): unknown {
-  if (value.kind === 'list') {
-    const items = value.values.map((it) => conditionValue(it, subject));
-    return items.includes(undefined) ? undefined : items;
-  }
-  const found = lookUp(value, subject);
-  if (value.kind === 'literal') return found;
-  const isEmpty = found === undefined || found === null || found === '' || (Array.isArray(found) && found.length === 0);
-  return isEmpty ? undefined : found;
-}
-
-/** That a user is in no group is known. */
-function conditionList(value: ConditionValue, subject: Subject): readonly unknown[] | undefined {
-  if (value.kind === 'groups') return subject.groups;
-  if (value.kind === 'list') return value.values.map((it) => conditionValue(it, subject));
-  const found = conditionValue(value, subject);
-  return Array.isArray(found) ? found : undefined;
 }

@@ -12,6 +12,8 @@ export interface EntryGrants {
   readonly isAny: boolean;
   /** The members that it masks among those that a member reads. */
   maskedReads(name: string): readonly string[];
+  /** Whether it masks what a name means, by this name or by another. */
+  masks(name: string): boolean;
 }
 
 /** A cube or view as its policy sees it. */
@@ -46,11 +48,12 @@ export function entryGrants(entry: PolicyEntry, place: PolicyPlace, model: DataM
   const { maskedMembers, excludedMembers } = entry;
   const masked = [...maskedMembers];
   const excluded = [...excludedMembers];
+  const isMasked = (name: string) => masked.some((other) => isSame(name, other, place));
   const grants = new Map<string, Grant>();
   for (const name of entry.members) {
     // What the entry says must not be seen is not seen through another member, or by another name, either.
     if (excluded.some((other) => readsOrIs(name, other, place, model))) continue;
-    grants.set(name, masked.some((other) => isSame(name, other, place)) ? 'masked' : 'full');
+    grants.set(name, isMasked(name) ? 'masked' : 'full');
   }
   for (const name of masked) grants.set(name, 'masked');
   const reads = new Map<string, readonly string[]>();
@@ -63,6 +66,7 @@ export function entryGrants(entry: PolicyEntry, place: PolicyPlace, model: DataM
       reads.set(name, found);
       return found;
     },
+    masks: isMasked,
   };
   known.set(entry, made);
   return made;

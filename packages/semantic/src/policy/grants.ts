@@ -17,8 +17,6 @@ export interface OwnerEntry {
   /** Its position in the policy. */
   readonly index: number;
   readonly grants: EntryGrants;
-  /** The members that it replaces wherever they are read. */
-  readonly maskedMembers: ReadonlySet<string>;
   /** Its row filter with the values of the user in it. */
   filter(): RowFilter;
 }
@@ -38,7 +36,7 @@ export function grantsOf(model: DataModel, subject: Subject): (owner: PolicyOwne
           entry.rowFilter === null ? allRows : bindFilter(entry.rowFilter, `${name} ${index}`, place.member, subject);
         return bound;
       };
-      return [{ index, grants: entryGrants(entry, place, model), maskedMembers: entry.maskedMembers, filter }];
+      return [{ index, grants: entryGrants(entry, place, model), filter }];
     });
     known.set(name, entries);
     return entries;

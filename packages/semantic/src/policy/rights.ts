@@ -2,7 +2,7 @@
  * What one user may see of a data model, and which rows: every policy with the user's groups, attributes and security context in it.
  * Made once per query; nothing is worked out that is not asked for. Everything fails closed: no entry, no value – no rows.
  */
-import type { DataModel, Relation } from '../model/data-model.ts';
+import type { CubeMember, DataModel, Relation } from '../model/data-model.ts';
 import type { BoundValue } from './bound-value.ts';
 import { policyPlace } from './entry-grants.ts';
 import { grantsOf, type OwnerEntry, type PolicyOwner } from './grants.ts';
@@ -17,7 +17,7 @@ export interface RowAccess {
   readonly filter: RowFilter | null;
   /**
    * Members whose value is replaced, with the rows in which it is not, or null: replaced in all rows. Beside taken members it holds
-   * those of the same cube that they read: the mask stands in their place there, too. Of measures always null.
+   * those of the same cube that they read: the mask stands in their place there, too. Of measures and choices always null.
    */
   readonly masks: ReadonlyMap<string, RowFilter | null>;
 }
@@ -100,6 +100,10 @@ interface Admitting {
   readonly filter: RowFilter;
 }
 
+/** A figure of rows of both kinds cannot be shown for a part of them, nor can a choice, which stands beside every row. */
+const isOfRow = (member: CubeMember | undefined): boolean =>
+  member?.kind === 'segment' || (member?.kind === 'dimension' && member.source.kind !== 'switch');
+
 function masksOf(
   entries: readonly Admitting[],
   owner: PolicyOwner,
@@ -115,12 +119,10 @@ function masksOf(
       full.map(({ filter }) => filter),
     );
     if (isAllRows(rows)) return;
-    // A figure of rows of both kinds cannot be shown for a part of them.
-    const isMeasure = policyPlace(model, owner.name).member(name)?.kind === 'measure';
-    masks.set(name, isMeasure || isNoRows(rows) ? null : rows);
+    masks.set(name, isNoRows(rows) || !isOfRow(policyPlace(model, owner.name).member(name)) ? null : rows);
   };
   for (const name of taken) mask(name, (entry) => entry.grants.of(name) === 'masked');
   const read = entries.flatMap(({ entry }) => [...taken].flatMap((name) => entry.grants.maskedReads(name)));
-  for (const name of read) if (!taken.has(name)) mask(name, (entry) => entry.maskedMembers.has(name));
+  for (const name of read) if (!taken.has(name)) mask(name, (entry) => entry.grants.masks(name));
   return masks;
 }

@@ -1,4 +1,4 @@
-/** What a view masks is its mask wherever the view leads to it: in sub-queries, from another root, by other ways. */
+/** What is masked is its mask wherever a view leads to it: in sub-queries, from another root, by other ways and names; and choices. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { compileSql } from '../../src/compile-sql.ts';
 import type { Subject } from '../../src/policy/subject.ts';
@@ -77,6 +77,48 @@ views:
       - { join_path: e.c, includes: [far] }
     access_policy: [{ group: boss }, { group: clerk, member_masking: { includes: [word] } }]
 `);
+/** One column under two names, each masked by an entry of its own. */
+const named = loadModel(`
+cubes:
+  - name: words
+    sql_table: words
+    dimensions:
+      - { name: id, sql: id, type: number, primary_key: true }
+      - { name: word, sql: word, type: string, mask: hidden }
+      - { name: loud, sql: "upper({word})", type: string }
+views:
+  - name: names
+    cubes: [{ join_path: words, includes: [id, word, { name: word, alias: term }, loud] }]
+    access_policy:
+      - group: clerk
+        row_level: { filters: [{ member: id, operator: equals, values: [1] }] }
+        member_masking: { includes: [word] }
+      - group: clerk
+        row_level: { filters: [{ member: id, operator: equals, values: [2] }] }
+        member_masking: { includes: [term] }
+`);
+/** A choice that one entry shows, and another masks, of other rows. */
+const chosen = loadModel(`
+cubes:
+  - name: sales
+    sql_table: sales
+    dimensions:
+      - { name: id, sql: id, type: number, primary_key: true }
+      - { name: currency, type: switch, values: [EUR, USD] }
+    measures:
+      - { name: amount, sql: "{CUBE}.amount", type: sum }
+      - { name: twice, sql: "{CUBE}.amount * 2", type: sum }
+      - name: shown
+        multi_stage: true
+        type: number
+        case: { switch: "{CUBE.currency}", when: [{ value: EUR, sql: "{twice}" }], else: { sql: "{amount}" } }
+    access_policy:
+      - { group: clerk, row_level: { filters: [{ member: id, operator: equals, values: [1] }] } }
+      - group: clerk
+        row_level: { filters: [{ member: id, operator: gt, values: [1] }] }
+        member_masking: { includes: [currency] }
+      - { group: boss }
+`);
 const user = (group: string): Subject => ({
   groups: [group],
   userAttributes: {},
@@ -129,6 +171,47 @@ describe.each(engineNames)('%s', (name) => {
       return engine().run(compiled.sql, compiled.parameters);
     };
     expect([await ask('boss'), await ask('clerk')]).toEqual([[['secret', 1]], [['hidden', 1]]]);
+  });
+
+  test('by another name', async () => {
+    await createTable(engine(), 'words', { id: 'bigint', word: 'text' }, [
+      [1, 'one'],
+      [2, 'two'],
+    ]);
+    const ask = async (member: string) => {
+      const sql = `SELECT id, ${member} FROM names ORDER BY 1`;
+      const compiled = compileSql(sql, named, user('clerk'), engine().dialect);
+      return engine().run(compiled.sql, compiled.parameters);
+    };
+    const hidden = [
+      [1, 'hidden'],
+      [2, 'hidden'],
+    ];
+    expect([await ask('word'), await ask('term')]).toEqual([hidden, hidden]);
+    expect(await ask('loud')).toEqual([
+      [1, 'HIDDEN'],
+      [2, 'HIDDEN'],
+    ]);
+  });
+
+  test('of a choice, which is no value of a row', async () => {
+    const rows = [
+      [1, 2],
+      [2, 20],
+      [3, 200],
+    ];
+    await createTable(engine(), 'sales', { id: 'bigint', amount: 'bigint' }, rows);
+    const ask = async (group: string) => {
+      const sql = 'SELECT currency, MEASURE(amount), MEASURE(shown) FROM sales GROUP BY 1 ORDER BY 1';
+      const compiled = compileSql(sql, chosen, user(group), engine().dialect);
+      return engine().run(compiled.sql, compiled.parameters);
+    };
+    // Masked in a part of the rows it would stand twice beside each of them.
+    expect(await ask('clerk')).toEqual([[null, 222, 222]]);
+    expect(await ask('boss')).toEqual([
+      ['EUR', 222, 444],
+      ['USD', 222, 222],
+    ]);
   });
 
   test.each(answers)('%s', async (_, sql, boss, clerk) => {

@@ -1,14 +1,17 @@
 /** What the rules leave for one block: the rows and masks of each cube, and the joined rows and masks of the view, by values. */
 import type { DataModel } from '../../../src/model/data-model.ts';
 import type { Subject } from '../../../src/policy/subject.ts';
-import { type Cell, mayName, type PlainRow, permitted, type ReferenceOwner } from '../../policy-reference.ts';
+import { type Cell, mostGranted, type PlainRow, permitted, type ReferenceOwner } from '../../policy-reference.ts';
 import type { CubeRows } from './copy.ts';
-import { type Place, placeOf, readsOf, type TableRow, type World } from './world.ts';
+import type { MemberNote, Place } from './members.ts';
+import { noteOf, placeOf, type RelationPlace, readsOf, type TableRow, type World } from './world.ts';
 
 /** A world with policies, and who asks. */
 export interface Case {
   readonly world: World;
   readonly model: DataModel;
+  /** The same, made of a file in which nothing extends anything: what the rules and the copy are made of. */
+  readonly full: DataModel;
   readonly subject: Subject;
 }
 
@@ -24,6 +27,7 @@ export interface ViewRows {
 }
 
 const isSame = (one: Place, other: Place) => one.cube === other.cube && one.member === other.member;
+const isSamePath = (one: RelationPlace, other: RelationPlace) => one.path.join() === other.path.join();
 
 const owners = new WeakMap<DataModel, Map<string, ReferenceOwner>>();
 
@@ -36,56 +40,64 @@ function remembered(model: DataModel, name: string, make: () => ReferenceOwner):
   return owner;
 }
 
-const cubeOwner = (it: Case, cube: string) => remembered(it.model, cube, () => makeCubeOwner(it, cube));
-const viewOwner = (it: Case, view: string) => remembered(it.model, view, () => makeViewOwner(it, view));
+const cubeOwner = (it: Case, cube: string) => remembered(it.full, cube, () => makeCubeOwner(it, cube));
+const viewOwner = (it: Case, view: string) => remembered(it.full, view, () => makeViewOwner(it, view));
+
+const kindOf = ({ use, kind }: MemberNote) => (use === 'choice' ? 'choice' : kind);
 
 /** A cube as the rules see it. */
-function makeCubeOwner({ world, model }: Case, cube: string): ReferenceOwner {
+function makeCubeOwner({ world, full }: Case, cube: string): ReferenceOwner {
   const declared = world.cubes.find((it) => it.name === cube);
-  const members = [...(declared?.members ?? [])].map(([name, { type, kind }]) => {
+  const members = [...(declared?.members ?? [])].map(([name, note]) => {
     const reads = readsOf(world, { cube, member: name }).filter((read) => read.cube === cube);
-    return [name, { type, kind, reads: new Set(reads.map(({ member }) => member)) }] as const;
+    const kind = kindOf(note);
+    return [name, { type: note.type, kind, reads: new Set(reads.map(({ member }) => member)) }] as const;
   });
-  return { policy: model.cubes.get(cube)?.policy ?? null, members: new Map(members) };
+  return { policy: full.cubes.get(cube)?.policy ?? null, members: new Map(members) };
 }
 
-/** A view as the rules see it: the names of its members are its own. */
-function makeViewOwner({ world, model }: Case, view: string): ReferenceOwner {
-  const picked = world.views.find((it) => it.name === view)?.paths.map((path) => path.at(-1) ?? '') ?? [];
-  const all = picked.flatMap((cube) =>
-    [...(world.cubes.find((it) => it.name === cube)?.members ?? [])].map(([member, note]) => ({
-      place: { cube, member },
-      note,
-    })),
-  );
-  const nameOf = ({ cube, member }: Place) => `${cube}_${member}`;
-  const members = all.map(({ place, note }) => {
-    const reads = readsOf(world, place).filter((read) => all.some((it) => isSame(it.place, read)));
-    return [nameOf(place), { type: note.type, kind: note.kind, reads: new Set(reads.map(nameOf)) }] as const;
+/** A view as the rules see it: the names of its members are its own. Of one cube, each path to it is another. */
+function makeViewOwner({ world, full }: Case, view: string): ReferenceOwner {
+  const all = [...(world.views.find((it) => it.name === view)?.members ?? [])];
+  const members = all.flatMap(([name, place]) => {
+    const note = noteOf(world, place);
+    if (note === undefined) return [];
+    const read = readsOf(world, place);
+    const isRead = (it: RelationPlace) =>
+      read.some((one) => isSame(one, it)) && (it.cube !== place.cube || isSamePath(it, place));
+    const isOther = (it: RelationPlace) => isSame(it, place) && isSamePath(it, place);
+    const names = (is: (it: RelationPlace) => boolean) =>
+      new Set(all.filter(([other, it]) => other !== name && is(it)).map(([other]) => other));
+    const [reads, others] = [names(isRead), names(isOther)];
+    return [[name, { type: note.type, kind: kindOf(note), reads, others }] as const];
   });
-  return { policy: model.relations.get(view)?.policy ?? null, members: new Map(members) };
+  return { policy: full.relations.get(view)?.policy ?? null, members: new Map(members) };
 }
 
 const isView = ({ world }: Case, relation: string) => world.views.some(({ name }) => name === relation);
 
-/** Whether the user may name a member of a view or cube. */
-export function isVisible(it: Case, relation: string, name: string): boolean {
+/** What the user is shown of a member of a view or cube; of both policies the stricter counts. */
+export function accessTo(it: Case, relation: string, name: string): 'full' | 'masked' | 'not' {
   const place = placeOf(it.world, relation, name);
-  if (place === null) return false;
-  const cube = cubeOwner(it, place.cube);
-  if (!isView(it, relation)) return mayName(cube, place.member, it.subject, it.subject.seesUnprotected);
-  const view = viewOwner(it, relation);
-  if (!view.members.has(name)) return false;
-  if (view.policy === null) return mayName(cube, place.member, it.subject, it.subject.seesUnprotected);
-  return mayName(view, name, it.subject, true) && mayName(cube, place.member, it.subject, true);
+  if (place === null) return 'not';
+  const { subject } = it;
+  const view = isView(it, relation) ? viewOwner(it, relation) : null;
+  // A cube that nothing protects adds nothing below a view that something does.
+  const isProtected = view !== null && view.policy !== null;
+  const inCube = mostGranted(cubeOwner(it, place.cube), place.member, subject, isProtected || subject.seesUnprotected);
+  const inView = view !== null && isProtected ? mostGranted(view, name, subject, true) : 'full';
+  return [inCube, inView].includes('not') ? 'not' : [inCube, inView].includes('masked') ? 'masked' : 'full';
 }
+
+/** Whether the user may name a member of a view or cube. */
+export const isVisible = (it: Case, relation: string, name: string): boolean => accessTo(it, relation, name) !== 'not';
 
 /** The members that are taken from each cube by a block: those that it names, and what they read of other cubes. */
 function takenFrom(world: World, places: readonly Place[]): ReadonlyMap<string, ReadonlySet<string>> {
   const taken = new Map<string, Set<string>>();
   const take = ({ cube, member }: Place) => taken.set(cube, (taken.get(cube) ?? new Set()).add(member));
   const follow = (place: Place, seen: Set<string>): void => {
-    for (const read of world.cubes.find(({ name }) => name === place.cube)?.members.get(place.member)?.reads ?? []) {
+    for (const read of noteOf(world, place)?.reads ?? []) {
       if (read.cube !== place.cube) take(read);
       const key = `${read.cube}.${read.member}`;
       if (!seen.has(key)) follow(read, seen.add(key));
@@ -105,6 +117,7 @@ const plainRow = (row: TableRow): PlainRow => {
     loud: typeof s === 'string' ? s.toUpperCase() : null,
     next: typeof n === 'number' ? n + 1 : null,
     big: typeof n === 'number' ? n > 1 : null,
+    grade: typeof n === 'number' && n > 1 ? 'high' : (s ?? null),
   };
 };
 
@@ -145,33 +158,38 @@ export function viewRows(it: Case, view: string, names: ReadonlySet<string>): Vi
   if (!isView(it, view)) return all;
   const owner = viewOwner(it, view);
   if (owner.policy === null) {
-    const roots = new Set(it.world.views.find(({ name }) => name === view)?.paths.map(([root = '']) => root));
-    const isOpen = [...roots].some((root) => (it.model.cubes.get(root)?.policy ?? null) === null);
+    const roots = it.world.views.find(({ name }) => name === view)?.roots ?? [];
+    const isOpen = roots.some((root) => (it.full.cubes.get(root)?.policy ?? null) === null);
     // Without any member nothing says which cube's policy would have to admit the user.
     return names.size === 0 && isOpen && !it.subject.seesUnprotected ? { ...all, condition: 'false' } : all;
   }
-  const filtered = [...new Set(JSON.stringify(owner.policy).match(/"member":"c\d_\w+"/g) ?? [])].map((found) =>
+  const filtered = [...new Set(JSON.stringify(owner.policy).match(/"member":"\w+"/g) ?? [])].map((found) =>
     found.slice('"member":"'.length, -1),
   );
-  const rows = combinations(filtered);
+  const meant = (name: string) => placeOf(it.world, view, name)?.member ?? '';
+  const rows = combinations(filtered, meant);
   const left = permitted(owner, it.subject, names, rows);
   const admitted = new Map(left.rows.map(({ row, masked }) => [row, masked]));
   const masked = new Map<string, string | null>();
   for (const name of new Set(left.rows.flatMap((row) => [...row.masked]))) {
-    const shown = condition(rows, filtered, (row) => admitted.has(row) && admitted.get(row)?.has(name) === false, [
-      ...admitted.keys(),
-    ]);
+    const shown = condition(
+      rows,
+      filtered,
+      (row) => admitted.has(row) && admitted.get(row)?.has(name) === false,
+      [...admitted.keys()],
+      meant,
+    );
     masked.set(name, shown === 'false' ? null : shown);
   }
-  const kept = condition(rows, filtered, (row) => admitted.has(row), rows);
+  const kept = condition(rows, filtered, (row) => admitted.has(row), rows, meant);
   return { condition: kept, real: filtered, masked, maskedMeasures: left.maskedMeasures };
 }
 
-function combinations(names: readonly string[]): readonly PlainRow[] {
+/** @param meant gives the cube's name of a member */
+function combinations(names: readonly string[], meant: (name: string) => string): readonly PlainRow[] {
   let rows: PlainRow[] = [{}];
   for (const name of names) {
-    const member = name.replace(/^c\d_/, '');
-    const values = [...(domains[member] ?? []), ...(strangers[member] ?? [])];
+    const values = [...(domains[meant(name)] ?? []), ...(strangers[meant(name)] ?? [])];
     rows = rows.flatMap((row) => values.map((value) => ({ ...row, [name]: value })));
   }
   return rows;
@@ -186,6 +204,7 @@ function condition(
   names: readonly string[],
   holds: (row: PlainRow) => boolean,
   mattering: readonly PlainRow[],
+  meant: (name: string) => string,
 ): string | null {
   const kept = rows.filter(holds);
   if (kept.length === 0) return 'false';
@@ -196,8 +215,7 @@ function condition(
       return others.some((other) => holds(other) !== holds(row));
     }),
   );
-  const real = (name: string, row: PlainRow) =>
-    domains[name.replace(/^c\d_/, '')]?.includes(row[name] ?? null) ?? false;
+  const real = (name: string, row: PlainRow) => domains[meant(name)]?.includes(row[name] ?? null) ?? false;
   const possible = kept.filter((row) => decisive.every((name) => real(name, row)));
   if (possible.length === 0)
     return decisive.map((name) => `(real_${name} IS NULL AND real_${name} IS NOT NULL)`).join(' AND ');

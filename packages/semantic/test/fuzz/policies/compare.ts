@@ -1,6 +1,8 @@
 /** One question asked of a model with policies, and of the copy that its answer has to be equal to. */
-import { compileParsed, compileSql } from '../../../src/compile-sql.ts';
-import { rightsOf } from '../../../src/policy/rights.ts';
+import { type CompiledQuery, compileParsed, compileSql } from '../../../src/compile-sql.ts';
+import type { Compiler } from '../../../src/compiler.ts';
+import type { DataModel } from '../../../src/model/data-model.ts';
+import { type Rights, rightsOf } from '../../../src/policy/rights.ts';
 import type { Subject } from '../../../src/policy/subject.ts';
 import { parseLoadQuery } from '../../../src/query/load-query.ts';
 import { planLoad } from '../../../src/query/load-statement.ts';
@@ -8,11 +10,11 @@ import type { Statement } from '../../../src/query/statement.ts';
 import { SemanticError } from '../../../src/semantic-error.ts';
 import { parseSql } from '../../../src/sql/parse-sql.ts';
 import type { TestEngine, Value } from '../../engines.ts';
-import { type Case, cubeRows, isVisible, type ViewRows, viewRows } from './admission.ts';
-import { copyOf, together } from './copy.ts';
+import type { Case } from './admission.ts';
+import { copied } from './block-copy.ts';
+import { together } from './copy.ts';
 import type { JsonQuestion } from './json-questions.ts';
-import { type Block, blockText, namesIn, type Question, questionText, type Rendering } from './questions.ts';
-import { type Place, placeOf, readsOf } from './world.ts';
+import { type Block, blockText, type Question, questionText } from './questions.ts';
 
 /** How a run ended. `skipped`: the copy cannot be written for it. */
 export type Outcome = 'answered' | 'empty' | 'masked' | 'refused' | 'skipped';
@@ -30,12 +32,6 @@ const everybody: Subject = {
 };
 const now = new Date('2024-03-10T12:00:00Z');
 
-/** What a name of a block means. */
-function placeIn(it: Case, block: Block, name: string): Place | null {
-  const [cube = '', member] = name.split('.');
-  return member === undefined ? placeOf(it.world, block.from[0], name) : { cube, member };
-}
-
 /** The question as the user writes it. */
 export function askedText(question: Question): string {
   const write = (block: Block): string =>
@@ -43,97 +39,12 @@ export function askedText(question: Question): string {
   return questionText(question.around, question.blocks.map(write));
 }
 
-/** The names that `*` means to the user. */
-const starOf = (it: Case, block: Block): readonly string[] =>
-  block.from.flatMap((relation) =>
-    [...(it.model.relations.get(relation)?.members.values() ?? [])]
-      .filter(({ member, name }) => member.kind === 'dimension' && isVisible(it, relation, name))
-      .map(({ name }) => (block.from.length > 1 ? `${relation}.${name}` : name)),
-  );
-
-interface Copied {
-  readonly text: string;
-  /** The condition that stands for the view's own policy. */
-  readonly condition: string | null;
-  /** Whether masks of some joined rows are written into the text. */
-  readonly isRewritten: boolean;
-  readonly model: ReturnType<typeof copyOf>;
-  readonly isMasked: boolean;
-}
-
-/** The copy of a block and the block's text over it; null: it cannot be written. */
-function copied(it: Case, block: Block, prefix: string, isForRefusal: boolean): Copied | null {
-  const names = new Set([...namesIn(block), ...(block.select === '*' ? starOf(it, block) : [])]);
-  const places = [...names].flatMap((name) => placeIn(it, block, name) ?? []);
-  const rows = new Map(cubeRows(it, places));
-  const [relation] = block.from;
-  const view: ViewRows = viewRows(it, relation, names);
-  const partly = new Map<string, string>();
-  // What no row shows is masked in the cube; what some joined rows show is written into the question.
-  for (const [name, shown] of view.masked) {
-    const place = placeOf(it.world, relation, name);
-    if (place === null) continue;
-    if (shown === null) {
-      const left = rows.get(place.cube);
-      const ids = it.world.cubes.find((cube) => cube.name === place.cube)?.rows.map(({ id }) => id) ?? [];
-      if (left !== undefined) rows.set(place.cube, { ...left, masked: new Map([...left.masked, [place.member, ids]]) });
-    } else {
-      const isRead = [...names].some((other) => {
-        const from = placeIn(it, block, other);
-        return (
-          from !== null &&
-          readsOf(it.world, from).some((read) => read.cube === place.cube && read.member === place.member)
-        );
-      });
-      if (isRead || place.member === 't') return null;
-      partly.set(name, shown);
-    }
-  }
-  for (const name of view.maskedMeasures) {
-    const place = placeOf(it.world, relation, name);
-    const left = place === null ? undefined : rows.get(place.cube);
-    if (place !== null && left !== undefined)
-      rows.set(place.cube, { ...left, maskedMeasures: new Set([...left.maskedMeasures, place.member]) });
-  }
-  // The copy joins what a masked member would read; rows by themselves are repeated by that, and groups are not.
-  const isRepeated = [...names].some((other) => {
-    const from = placeIn(it, block, other);
-    return from?.member === 'far' && rows.get(from.cube)?.masked.has('far') === true;
-  });
-  if (isRepeated && !/MEASURE|GROUP BY/.test(`${String(block.select)} ${block.tail}`)) return null;
-  // The filters of the question reach into `narrow`, and those of a view do not; here these would be the question's.
-  const isNarrow = [...names].some((other) => placeIn(it, block, other)?.member === 'narrow');
-  if (isNarrow && (view.condition !== null || partly.size > 0)) return null;
-  const extras = isForRefusal ? { real: [], masks: [] } : { real: view.real, masks: [...partly.keys()] };
-  const model = copyOf({
-    model: it.model,
-    world: it.world,
-    prefix,
-    rows,
-    isVisible: (of, name) => isVisible(it, of, name),
-    extras: { relation, ...extras },
-  });
-  const name = (asked: string): string => {
-    const shown = isForRefusal ? undefined : partly.get(asked);
-    return shown === undefined ? asked : `(CASE WHEN ${shown} THEN ${asked} ELSE mask_${asked} END)`;
-  };
-  const [first, ...others] = block.from.map((cube) => (prefix === '' ? cube : `${prefix}${cube} AS ${cube}`));
-  const rendering: Rendering = {
-    from: [first ?? '', ...others].join(' CROSS JOIN '),
-    star: isForRefusal ? '*' : starOf(it, block).map(name).join(', ') || '*',
-    condition: isForRefusal ? null : view.condition,
-    name,
-  };
-  const isMasked =
-    view.masked.size > 0 ||
-    [...rows.values()].some(({ masked, maskedMeasures }) => masked.size + maskedMeasures.size > 0);
-  return {
-    text: blockText(block, rendering),
-    condition: rendering.condition,
-    isRewritten: partly.size > 0,
-    model,
-    isMasked,
-  };
+/** A case as it is asked. */
+export interface Asked extends Case {
+  /** One for all users of the model, so that what is kept of one is there when another asks. */
+  readonly compiler: Compiler;
+  /** Somebody else, who asks the same thereafter; null: nobody does. */
+  readonly other: Subject | null;
 }
 
 /** Rows as texts, in the order of the texts; doubles without their last digits. */
@@ -142,35 +53,53 @@ const lines = (rows: readonly (readonly Value[])[]): readonly string[] =>
     .map((row) => JSON.stringify(row.map((cell) => (typeof cell === 'number' ? Number(cell.toPrecision(12)) : cell))))
     .sort();
 
-async function reply(engine: TestEngine, sql: string, model: Case['model'], subject: Subject): Promise<Reply> {
+/** Runs what is compiled. @param asked for messages */
+async function reply(engine: TestEngine, asked: string, compile: () => readonly CompiledQuery[]): Promise<Reply> {
   try {
-    const compiled = compileSql(sql, model, subject, engine.dialect, { now });
-    return { rows: lines(await engine.run(compiled.sql, compiled.parameters)) };
+    const rows: string[] = [];
+    for (const compiled of compile()) rows.push(...lines(await engine.run(compiled.sql, compiled.parameters)));
+    return { rows };
   } catch (error) {
     if (error instanceof SemanticError) return { error };
-    throw new Error(`${sql}\n${String(error)}`, { cause: error });
+    throw new Error(`${asked}\n${String(error)}`, { cause: error });
   }
 }
 
-/** The same for the JSON form. @param condition SQL of a further condition on rows */
-async function jsonReply(
-  engine: TestEngine,
+/** The statements of a JSON query: one, or one for each range that it compares. @param condition SQL of a further one on rows */
+function statementsOf(
   json: object,
-  model: Case['model'],
-  subject: Subject,
+  rights: Rights,
+  model: DataModel,
   condition: { readonly from: string; readonly sql: string | null },
-): Promise<Reply> {
-  try {
-    const rights = rightsOf(model, subject);
-    const [query] = parseLoadQuery(json, { now });
-    if (query === undefined) throw new Error('no query');
+): readonly { readonly statement: Statement; readonly timezone: string }[] {
+  return parseLoadQuery(json, { now }).map((query) => {
     const { statement } = planLoad(query, model, rights);
-    const compiled = compileParsed(restricted(statement, condition), model, subject, engine.dialect, { now, rights });
-    return { rows: lines(await engine.run(compiled.sql, compiled.parameters)) };
+    return { statement: restricted(statement, condition), timezone: query.timezone };
+  });
+}
+
+/** What another user, or none, is told, as one text. */
+function outcomeOf(compile: () => readonly CompiledQuery[]): string {
+  try {
+    return JSON.stringify(compile().map(({ sql, parameters, columns }) => [sql, parameters.map(String), columns]));
   } catch (error) {
-    if (error instanceof SemanticError) return { error };
-    throw new Error(`${JSON.stringify(json)}\n${String(error)}`, { cause: error });
+    if (error instanceof SemanticError) return `${error.code} ${error.message} ${error.hint}`;
+    throw error;
   }
+}
+
+/** @throws Difference when a compiler that has compiled for others compiles otherwise than one that has not */
+function checkPlans(
+  { other, compiler }: Asked,
+  asked: string,
+  compile: (subject: Subject, compiler: Compiler | null) => readonly CompiledQuery[],
+): void {
+  if (other === null) return;
+  const [kept, anew] = [outcomeOf(() => compile(other, compiler)), outcomeOf(() => compile(other, null))];
+  if (kept === anew) return;
+  throw new Difference(
+    `a kept plan differs\nasked: ${asked}\nkept: ${kept}\nanew: ${anew}\nas ${JSON.stringify(other)}`,
+  );
 }
 
 /** A statement with a condition beside its own. */
@@ -215,7 +144,7 @@ function verdict(
   }
   if ('error' in wanted) {
     // The copy computes a masked member to show its mask; the library need not, so that what it would need may be missing.
-    if ((it.isMasked || /made|narrow|far/.test(it.asked)) && wanted.error.code === 'QUERY_NOT_PLANNABLE')
+    if ((it.isMasked || /made|narrow|far|deep|beyond/.test(it.asked)) && wanted.error.code === 'QUERY_NOT_PLANNABLE')
       return 'skipped';
     throw fail('only the copy refuses');
   }
@@ -228,28 +157,45 @@ function verdict(
  * Asks a question of the model and of its copy.
  * @throws Difference when the answers, or the reasons why there are none, are not equal
  */
-export async function compare(engine: TestEngine, it: Case, question: Question): Promise<Outcome> {
+export async function compare(engine: TestEngine, it: Asked, question: Question): Promise<Outcome> {
   const asked = askedText(question);
-  const got = await reply(engine, asked, it.model, it.subject);
+  const options = { now, timezone: question.timezone };
+  const compiled = (subject: Subject, compiler: Compiler | null) => [
+    compiler === null
+      ? compileSql(asked, it.model, subject, engine.dialect, options)
+      : compiler.compile(asked, subject, options),
+  ];
+  const got = await reply(engine, asked, () => compiled(it.subject, it.compiler));
+  checkPlans(it, asked, compiled);
   const areTextsAlike = question.blocks.length === 1;
   const copies = question.blocks.map((block, at) => copied(it, block, areTextsAlike ? '' : `q${at}_`, 'error' in got));
   const made = copies.flatMap((copy) => copy ?? []);
   if (made.length < copies.length) return 'skipped';
   const texts = made.map((copy) => copy.text);
   const copy = questionText(question.around, texts);
-  const wanted = await reply(engine, copy, together(made.map(({ model }) => model)), everybody);
+  const model = together(made.map((one) => one.model));
+  const wanted = await reply(engine, copy, () => [compileSql(copy, model, everybody, engine.dialect, options)]);
   const isMasked = made.some((one) => one.isMasked);
-  return verdict(got, wanted, { asked, copy, isMasked, areTextsAlike }, it.subject);
+  return verdict(got, wanted, { asked: `${asked} in ${question.timezone}`, copy, isMasked, areTextsAlike }, it.subject);
 }
 
 /** The same for a question in JSON. */
-export async function compareJson(engine: TestEngine, it: Case, { json, block }: JsonQuestion): Promise<Outcome> {
+export async function compareJson(engine: TestEngine, it: Asked, { json, block }: JsonQuestion): Promise<Outcome> {
   const [from] = block.from;
-  const got = await jsonReply(engine, json, it.model, it.subject, { from, sql: null });
+  const asked = JSON.stringify(json);
+  const compiled = (model: DataModel, subject: Subject, sql: string | null, compiler: Compiler | null) => {
+    const rights = rightsOf(model, subject);
+    return statementsOf(json, rights, model, { from, sql }).map(({ statement, timezone }) =>
+      compiler === null
+        ? compileParsed(statement, model, subject, engine.dialect, { now, rights, timezone })
+        : compiler.compileParsed(statement, subject, { now, rights, timezone }),
+    );
+  };
+  const got = await reply(engine, asked, () => compiled(it.model, it.subject, null, it.compiler));
+  checkPlans(it, asked, (subject, compiler) => compiled(it.model, subject, null, compiler));
   const copy = copied(it, block, '', 'error' in got);
   if (copy === null || copy.isRewritten) return 'skipped';
-  const wanted = await jsonReply(engine, json, copy.model, everybody, { from, sql: copy.condition });
-  const asked = JSON.stringify(json);
+  const wanted = await reply(engine, asked, () => compiled(copy.model, everybody, copy.condition, null));
   const told = { asked, copy: `${asked} ${copy.condition ?? ''}`, isMasked: copy.isMasked, areTextsAlike: true };
   return verdict(got, wanted, told, it.subject);
 }

@@ -22,6 +22,7 @@ export interface CubeRows {
   readonly ids: readonly number[];
   /** Of masked members, the ids of the rows in which the mask is shown. */
   readonly masked: ReadonlyMap<string, readonly number[]>;
+  /** Measures and choices. */
   readonly maskedMeasures: ReadonlySet<string>;
 }
 
@@ -35,7 +36,13 @@ export interface CopyRequest {
   /** Whether the user may name a member of a relation. */
   isVisible(relation: string, member: string): boolean;
   /** Members of the block's relation that are wanted unmasked as `real_<name>`, and as their mask alone as `mask_<name>`. */
-  readonly extras: { readonly relation: string; readonly real: readonly string[]; readonly masks: readonly string[] };
+  readonly extras: {
+    readonly relation: string;
+    readonly real: readonly string[];
+    readonly masks: readonly string[];
+    /** Members that are their mask by this name of the relation, and as they are by others. */
+    readonly replaced: ReadonlySet<string>;
+  };
 }
 
 const text = (sql: string): SqlPart => ({ kind: 'text', text: sql });
@@ -103,7 +110,12 @@ function copyCube(cube: Cube, { prefix, rows }: CopyRequest): Cube {
 
 function copyMember(member: CubeMember, left: CubeRows, prefix: string): readonly CubeMember[] {
   const cube = `${prefix}${member.cube}`;
-  if (member.kind === 'measure') return [copyMeasure(member, left.maskedMeasures.has(member.name), prefix)].flat();
+  if (member.kind === 'measure') {
+    const mask = maskedMeasure(member, prefix);
+    return left.maskedMeasures.has(member.name)
+      ? [...mask, ...maskedMeasure(member, prefix, member.name)]
+      : [copyMeasure(member, prefix), ...mask];
+  }
   const isMasked = left.masked.has(member.name);
   const shown = (inner: SqlTemplate): SqlTemplate => [
     text('CASE WHEN '),
@@ -138,14 +150,18 @@ function copyMember(member: CubeMember, left: CubeRows, prefix: string): readonl
         ? { ...source, sql: renamed(source.sql, prefix) }
         : source.kind === 'sub-query'
           ? { ...source, cube: `${prefix}${source.cube}` }
-          : source,
+          : source.kind === 'geo'
+            ? { ...source, latitude: renamed(source.latitude, prefix), longitude: renamed(source.longitude, prefix) }
+            : source,
   };
+  // A choice that is masked is its mask, and no choice any more.
+  const isMaskAlone = left.maskedMeasures.has(member.name);
   const reading: SqlTemplate = [{ kind: 'member', cube, member: raw.name }];
   const copy: Dimension = {
     ...raw,
     name: member.name,
     isPrimaryKey: false,
-    source: isMasked ? { kind: 'sql', sql: shown(reading) } : raw.source,
+    source: isMasked || isMaskAlone ? { kind: 'sql', sql: isMaskAlone ? masksAlone : shown(reading) } : raw.source,
   };
   const maskOnly: Dimension = {
     ...copy,
@@ -178,58 +194,64 @@ function maskParts({ mask, type, cube }: Dimension | Segment, prefix: string): S
 }
 
 /** A masked measure is its mask, for the groups that its own rows are in. */
-function copyMeasure(measure: Measure, isMasked: boolean, prefix: string): readonly Measure[] {
+function maskedMeasure(measure: Measure, prefix: string, name = `mask_${measure.name}`): readonly Measure[] {
   const cube = `${prefix}${measure.cube}`;
-  if (isMasked) {
-    const nothing: Measure = {
-      ...measure,
-      cube,
-      name: `nothing_${measure.name}`,
-      isPublic: false,
-      aggregation: 'max',
-      sql: [text('CASE WHEN 1 = 0 THEN 1 END')],
-      filters: [],
-      rollingWindow: null,
-      type: 'number',
-    };
-    const value = measure.mask?.kind === 'literal' ? measure.mask.value : null;
-    const reading: SqlPart = { kind: 'member', cube, member: nothing.name };
-    const sql: SqlTemplate = value === null ? [reading] : [text('COALESCE('), reading, text(`, ${String(value)})`)];
-    return [nothing, { ...measure, cube, aggregation: 'number', sql, type: 'number' }];
-  }
+  const nothing: Measure = {
+    ...measure,
+    cube,
+    name: `nothing_${name}`,
+    isPublic: false,
+    aggregation: 'max',
+    sql: [text('CASE WHEN 1 = 0 THEN 1 END')],
+    filters: [],
+    rollingWindow: null,
+    type: 'number',
+  };
+  const value = measure.mask?.kind === 'literal' ? measure.mask.value : null;
+  const reading: SqlPart = { kind: 'member', cube, member: nothing.name };
+  const sql: SqlTemplate = value === null ? [reading] : [text('COALESCE('), reading, text(`, ${String(value)})`)];
+  return [nothing, { ...measure, cube, name, aggregation: 'number', sql, type: 'number' }];
+}
+
+/** A measure over the copies of what it reads. */
+function copyMeasure(measure: Measure, prefix: string): Measure {
+  const cube = `${prefix}${measure.cube}`;
   switch (measure.aggregation) {
     case 'number':
-      return [{ ...measure, cube, sql: renamed(measure.sql, prefix) }];
+      return { ...measure, cube, sql: renamed(measure.sql, prefix) };
     case 'multi_stage': {
       const named = <T extends { readonly cube: string }>(it: T): T => ({ ...it, cube: `${prefix}${it.cube}` });
-      if ('cases' in measure.sql) throw new Error('no measures by choice here');
-      return [
-        {
-          ...measure,
-          cube,
-          sql: renamed(measure.sql, prefix),
-          grain:
-            measure.grain.kind === 'query'
-              ? measure.grain
-              : { ...measure.grain, dimensions: measure.grain.dimensions.map(named) },
-          timeShifts: measure.timeShifts.map((shift) => ({
-            ...shift,
-            timeDimension: shift.timeDimension === null ? null : named(shift.timeDimension),
-          })),
-        },
-      ];
+      const { sql } = measure;
+      return {
+        ...measure,
+        cube,
+        sql:
+          'cases' in sql
+            ? {
+                switch: named(sql.switch),
+                cases: sql.cases.map((it) => ({ ...it, sql: renamed(it.sql, prefix) })),
+                otherwise: renamed(sql.otherwise, prefix),
+              }
+            : renamed(sql, prefix),
+        grain:
+          measure.grain.kind === 'query'
+            ? measure.grain
+            : { ...measure.grain, dimensions: measure.grain.dimensions.map(named) },
+        timeShifts: measure.timeShifts.map((shift) => ({
+          ...shift,
+          timeDimension: shift.timeDimension === null ? null : named(shift.timeDimension),
+        })),
+      };
     }
     case 'number_agg':
-      return [{ ...measure, cube, sql: renamed(measure.sql, prefix) }];
+      return { ...measure, cube, sql: renamed(measure.sql, prefix) };
     default:
-      return [
-        {
-          ...measure,
-          cube,
-          sql: measure.sql === null ? null : renamed(measure.sql, prefix),
-          filters: measure.filters.map((sql) => renamed(sql, prefix)),
-        },
-      ];
+      return {
+        ...measure,
+        cube,
+        sql: measure.sql === null ? null : renamed(measure.sql, prefix),
+        filters: measure.filters.map((sql) => renamed(sql, prefix)),
+      };
   }
 }
 
@@ -242,7 +264,9 @@ function copyRelation(relation: Relation, cubes: ReadonlyMap<string, Cube>, requ
     if (member !== undefined) members.set(name, { ...from, name, path: named(from.path), member, isPublic });
   };
   for (const it of relation.members.values()) {
-    add(it, it.name, it.member.name, it.isPublic && request.isVisible(relation.name, it.name));
+    const isReplaced = relation.name === extras.relation && extras.replaced.has(it.name);
+    const shown = isReplaced ? `mask_${it.member.name}` : it.member.name;
+    add(it, it.name, shown, it.isPublic && request.isVisible(relation.name, it.name));
   }
   for (const it of relation.members.values()) {
     if (relation.type === 'cube') add(it, `real_${it.name}`, `real_${it.name}`, false);

@@ -1,7 +1,8 @@
 /** Random access policies and users for a world. */
 import type { AttributeValue, Subject } from '../../../src/policy/subject.ts';
 import type { Random } from '../random.ts';
-import { modelFileOf, type World } from './world.ts';
+import { cubeFile, viewFile } from './files.ts';
+import { noteOf, type World } from './world.ts';
 
 const groups = ['g1', 'g2', 'g3'] as const;
 
@@ -21,16 +22,40 @@ const values = {
     '{ securityContext.shop.s }',
     '{ groups }',
     '{ embedTenant.name }',
+    '{ userAttributes.list }',
+    '{ securityContext.shop.list }',
   ],
-  number: [0, 1, 2, 3, '{ userAttributes.n }', '{ userAttributes.owner }', '{ securityContext.shop.n }'],
+  number: [
+    0,
+    1,
+    2,
+    3,
+    '{ userAttributes.n }',
+    '{ userAttributes.owner }',
+    '{ securityContext.shop.n }',
+    '{ securityContext.shop.deep.n }',
+  ],
   boolean: [true, false, '{ userAttributes.b }'],
-  time: ['2024-01-15', '2024-02-29 10:00:00', '2023-12-31', '{ userAttributes.t }'],
+  time: [
+    '2024-01-15',
+    '2024-02-29 10:00:00',
+    '2023-12-31',
+    '2024-03-10',
+    '{ userAttributes.t }',
+    '{ securityContext.shop.t }',
+  ],
 } as const;
 const operators = {
-  string: ['equals', 'equals', 'notEquals', 'contains', 'notContains', 'startsWith', 'notEndsWith', 'set', 'notSet'],
-  number: ['equals', 'equals', 'notEquals', 'gt', 'gte', 'lt', 'lte', 'set', 'notSet'],
-  boolean: ['equals', 'notEquals', 'set'],
-  time: ['equals', 'gt', 'afterOrOnDate', 'beforeDate', 'inDateRange', 'notInDateRange', 'lte'],
+  string: [
+    ...['equals', 'equals', 'in', 'notEquals', 'notIn', 'contains', 'notContains', 'startsWith', 'notStartsWith'],
+    ...['endsWith', 'notEndsWith', 'set', 'notSet'],
+  ],
+  number: ['equals', 'equals', 'in', 'notEquals', 'gt', 'gte', 'lt', 'lte', 'set', 'notSet'],
+  boolean: ['equals', 'notEquals', 'set', 'notSet'],
+  time: [
+    ...['equals', 'notEquals', 'gt', 'gte', 'lt', 'lte', 'notSet', 'inDateRange', 'notInDateRange', 'onTheDate'],
+    ...['beforeDate', 'beforeOrOnDate', 'afterDate', 'afterOrOnDate'],
+  ],
 } as const;
 
 const list = <T>(random: Random, items: readonly T[], count: number): T[] =>
@@ -47,7 +72,7 @@ const one = <T>(random: Random, items: readonly T[]): T => {
 const chance = (random: Random, percent: number): boolean => random.below(100) < percent;
 
 function randomFilter(random: Random, members: readonly Filterable[], depth = 0): object {
-  if (depth < 2 && chance(random, 30)) {
+  if (depth < 3 && chance(random, 30)) {
     const inner = Array.from({ length: 1 + random.below(3) }, () => randomFilter(random, members, depth + 1));
     return chance(random, 50) ? { or: inner } : { and: inner.slice(0, 2) };
   }
@@ -57,7 +82,7 @@ function randomFilter(random: Random, members: readonly Filterable[], depth = 0)
     ? 0
     : /Range/.test(operator)
       ? 2
-      : /quals|ontains/.test(operator)
+      : /quals|^in$|notIn$|ontains|With/.test(operator)
         ? 1 + random.below(2)
         : 1;
   return {
@@ -67,14 +92,33 @@ function randomFilter(random: Random, members: readonly Filterable[], depth = 0)
   };
 }
 
-const conditions = [
-  '{ securityContext.active }',
-  'not securityContext.active',
-  "{ userAttributes.s == 'a' }",
-  '{ userAttributes.n in [1, 2] }',
-  "{ 'g1' in groups and userAttributes.owner > 0 }",
-  "{ securityContext.shop.s != 'b' }",
+const truths = [
+  'securityContext.active',
+  "userAttributes.s == 'a'",
+  "userAttributes.s != 'a'",
+  'userAttributes.n in [1, 2]',
+  "'g1' in groups",
+  "'a' in userAttributes.list",
+  'securityContext.shop.n in userAttributes.list',
+  'userAttributes.owner > 0',
+  'userAttributes.n <= userAttributes.owner',
+  "securityContext.shop.s != 'b'",
+  "securityContext.shop.t >= '2024-02-01'",
+  "embedTenant.name == 'a'",
+  'embedTenant.name == securityContext.shop.s',
+  'securityContext.shop.deep.n == 2',
+  'userAttributes.b',
+  'true',
+  'false',
 ];
+
+function randomCondition(random: Random, depth = 0): string {
+  const inner = () => randomCondition(random, depth + 1);
+  if (depth < 2 && chance(random, 35)) return `(${inner()} ${chance(random, 50) ? 'and' : 'or'} ${inner()})`;
+  return chance(random, 25) ? `not ${inner()}` : one(random, truths);
+}
+
+const isReadMuch = (name: string): boolean => /(^|_)(id|s|n|t|loud|rows|total|sum|choice)(_too)?$/.test(name);
 
 function randomEntry(
   random: Random,
@@ -82,7 +126,10 @@ function randomEntry(
   filters: readonly Filterable[],
   isKind: boolean,
 ): object {
-  const masked = chance(random, 35) ? names.filter(() => chance(random, 15)) : [];
+  /** Some of the members, those that others read before them. */
+  const some = (from: readonly string[], percent: number) =>
+    from.filter((name) => chance(random, isReadMuch(name) ? 3 * percent : percent));
+  const masked = chance(random, 35) ? some(names, 12) : [];
   const others = names.filter((name) => !masked.includes(name));
   const shape = isKind ? 5 : random.below(6);
   const level =
@@ -91,14 +138,14 @@ function randomEntry(
         ? { includes: [] }
         : { includes: others.filter(() => chance(random, 70)) }
       : shape === 1
-        ? { excludes: others.filter(() => chance(random, 15)) }
+        ? { excludes: some(others, 12) }
         : shape === 2
-          ? { includes: '*', excludes: others.filter(() => chance(random, 10)) }
+          ? { includes: '*', excludes: some(others, 8) }
           : undefined;
   const rows = random.below(6);
   return {
     ...(chance(random, 20) ? { groups: list(random, groups, 2) } : { group: one(random, [...groups, '*', '*']) }),
-    ...(chance(random, 12) ? { conditions: [{ if: one(random, conditions) }] } : {}),
+    ...(chance(random, 20) ? { conditions: [{ if: `{ ${randomCondition(random)} }` }] } : {}),
     ...(rows === 0
       ? {}
       : rows < 3
@@ -125,38 +172,43 @@ const cubeFilters: readonly Filterable[] = [
   { name: 'next', type: 'number' },
 ];
 
-/** The text of a model file with the world in it and policies at most of its cubes and views. */
-export function randomModelText(world: World, random: Random): string {
-  const { cubes, views } = modelFileOf(world);
-  const policy = (names: readonly string[], filters: readonly Filterable[]) =>
-    chance(random, 15)
-      ? {}
-      : {
-          access_policy: Array.from({ length: 1 + random.below(3) }, (_, at) =>
-            randomEntry(random, names, filters, at === 0 && chance(random, 75)),
-          ),
-        };
-  const file = {
-    cubes: cubes.map((cube, at) => ({ ...cube, ...policy([...(world.cubes[at]?.members.keys() ?? [])], cubeFilters) })),
-    views: views.map((view, at) => {
-      const picked = (world.views[at]?.paths ?? []).map((path) => path.at(-1) ?? '');
-      const names = picked.flatMap((cube) =>
-        [...(world.cubes.find((it) => it.name === cube)?.members.keys() ?? [])].map((member) => `${cube}_${member}`),
-      );
-      // Few, with few values each: the copy writes out every combination of them.
-      const filters = list(random, picked, 2).map((cube): Filterable => {
-        const [member, type] = one(random, [
-          ['s', 'string'],
-          ['b', 'boolean'],
-          ['owner', 'number'],
-          ['loud', 'string'],
-        ] as const);
-        return { name: `${cube}_${member}`, type };
-      });
-      return { ...view, ...policy(names, filters) };
-    }),
+/** Members that filters of views name: few, with few values each, since the copy writes out every combination of them. */
+const viewFilters = ['s', 'b', 'owner', 'loud'];
+
+/** The text of a model file with policies at most of its cubes and views, and the same without anything that extends something. */
+export function randomModelTexts(world: World, random: Random): { readonly text: string; readonly full: string } {
+  const policy = (names: readonly string[], filters: readonly Filterable[]): readonly object[] =>
+    filters.length === 0 || chance(random, 15)
+      ? []
+      : Array.from({ length: 1 + random.below(3) }, (_, at) =>
+          randomEntry(random, names, filters, at === 0 && chance(random, 75)),
+        );
+  const policies = new Map<string, readonly object[]>();
+  for (const { name, members } of world.cubes) {
+    const grade = members.has('grade') ? [{ name: 'grade', type: 'string' } as const] : [];
+    policies.set(name, policy([...members.keys()], [...cubeFilters, ...grade]));
+  }
+  const known = new Map<string, readonly Filterable[]>();
+  for (const { name, base, members } of world.views) {
+    const filterable = [...members].flatMap(([it, place]): readonly Filterable[] => {
+      const type = viewFilters.includes(place.member) ? noteOf(world, place)?.type : undefined;
+      return type === undefined ? [] : [{ name: it, type }];
+    });
+    const chosen = known.get(base ?? '') ?? (filterable.length === 0 ? [] : list(random, filterable, 2));
+    known.set(name, chosen);
+    policies.set(name, policy([...members.keys()], chosen));
+  }
+  const write = (isInFull: boolean): string => {
+    const withPolicy = (file: object, { name, base }: { readonly name: string; readonly base: string | null }) => {
+      const inherited = isInFull && base !== null ? (policies.get(base) ?? []) : [];
+      const entries = [...inherited, ...(policies.get(name) ?? [])];
+      return entries.length === 0 ? file : { ...file, access_policy: entries };
+    };
+    const cubes = world.cubes.map((cube) => withPolicy(cubeFile(cube, world, isInFull), cube));
+    const views = world.views.map((view) => withPolicy(viewFile(view, world, isInFull), view));
+    return JSON.stringify({ cubes, views }, null, 1);
   };
-  return JSON.stringify(file, null, 1);
+  return { text: write(false), full: write(true) };
 }
 
 /** A user, in one group or more mostly. */
@@ -171,14 +223,23 @@ export function randomSubject(random: Random): Subject {
       ...maybe('n', attribute([1, 2, '3', [], [0, 1]])),
       ...maybe('s', attribute(['a', 'b', '', ['a', 'b'], ['a', '']])),
       ...maybe('b', attribute([true, false, 'true'])),
-      ...maybe('t', attribute(['2024-02-29', '2024-01-15 00:00:00', 'soon'])),
+      ...maybe('t', attribute(['2024-02-29', '2024-01-15 00:00:00', 'soon', ['2024-01-15', '2024-03-10']])),
+      ...maybe('list', attribute([['a', 'b'], ['b', ''], [], 'a', ['A', 'b', 'x'], [1, 2]])),
     },
     securityContext: {
       ...(chance(random, 60) ? { active: one(random, [true, true, false, null]) } : {}),
-      ...(chance(random, 60) ? { shop: { s: one(random, ['a', 'b', null]), n: one(random, [1, 2, 'x']) } } : {}),
+      ...(chance(random, 60) ? { shop: randomShop(random) } : {}),
     },
     embedTenantName: one(random, [null, 'a', 'b']),
     isEmbedTenantScope: chance(random, 35),
     seesUnprotected: chance(random, 50),
   };
 }
+
+const randomShop = (random: Random) => ({
+  s: one(random, ['a', 'b', null]),
+  n: one(random, [1, 2, 'x']),
+  t: one(random, ['2024-02-01', '2024-02-29 10:00:00', 7]),
+  ...(chance(random, 50) ? { list: one(random, [['a'], ['b', 'A'], [], ['']]) } : {}),
+  ...(chance(random, 50) ? { deep: one(random, [{ n: 2 }, { n: [1, 2] }, 'flat', null]) } : {}),
+});
