@@ -33,6 +33,8 @@ export interface PostgresSettings {
 const connectTimeoutMs = 10_000;
 /** Beyond, a connection that is to be given back is closed instead. */
 const endTimeoutMs = 2_000;
+/** How often the server is told again to stop a query that goes on: told before it has begun, it would not hear. */
+const cancelEveryMs = 100;
 /** What one read of the cursor aims at, in characters: enough to be fast, and what a process holds per query. */
 const readCharacters = 1_000_000;
 const readRowsMax = 10_000;
@@ -177,16 +179,24 @@ async function beginRun(session: Session, { sql, parameters }: WarehouseQuery, s
   const types = { getTypeParser: (typeId: number) => postgresReader(typeId).read };
   const cursor = client.query(new Cursor<Cell[]>(sql, [...parameters], { rowMode: 'array', types }));
   let cancelling: Promise<void> | null = null;
+  const cancel = (): void => {
+    cancelling ??= session.cancel().finally(() => {
+      cancelling = null;
+    });
+  };
   const stopping = async <T>(work: Promise<T>): Promise<T> => {
-    const cancel = (): void => {
-      cancelling ??= session.cancel();
+    let telling: NodeJS.Timeout | undefined;
+    const tell = (): void => {
+      cancel();
+      telling ??= setInterval(cancel, cancelEveryMs);
     };
-    if (stop.aborted) cancel();
-    stop.addEventListener('abort', cancel);
+    if (stop.aborted) tell();
+    stop.addEventListener('abort', tell);
     try {
       return await settleUntil(work, lost);
     } finally {
-      stop.removeEventListener('abort', cancel);
+      stop.removeEventListener('abort', tell);
+      clearInterval(telling);
     }
   };
   const read = (rowsMax: number) =>

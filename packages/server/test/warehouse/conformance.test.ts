@@ -175,6 +175,18 @@ for (const { name, isHere, dialect, start } of engines) {
       await expectFree();
     });
 
+    test('an abort is heard at whatever moment of its beginning the query is', async () => {
+      for (let delayMs = 0; delayMs < 10; delayMs += 0.6) {
+        const stop = new AbortController();
+        const asked = Array.from({ length: engine.places }, () => failure(ask(endless, [], { signal: stop.signal })));
+        const endMs = performance.now() + delayMs;
+        while (performance.now() < endMs) await new Promise((resolve) => setImmediate(resolve));
+        stop.abort(reason);
+        expect(await Promise.all(asked)).toEqual(Array(engine.places).fill(reason));
+      }
+      await expectFree();
+    });
+
     test('an abort between two chunks of a stream ends it there', async () => {
       const stop = new AbortController();
       const rows = (await stream(wide, stop.signal)).rows();
