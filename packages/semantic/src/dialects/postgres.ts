@@ -52,6 +52,9 @@ const fractional = (sql: string): string => `1::numeric * ${sql}`;
 const isModerate = (name: string): string => `(${name} = 0 OR abs(${name}) BETWEEN 1e-150 AND 1e150)`;
 const asDouble = (sql: string): string => given({ x: fractional(sql) }, isModerate('x'), double('x'));
 
+/** A sum by a count: PostgreSQL's own average of doubles computes their squares as well, and fails where these overflow. */
+const average = (sum: string, of: string): string => double(`(${fractional(sum)} / NULLIF(${of}, 0))`);
+
 /** A number as what functions of texts count by: beyond 32 bits it is null. */
 const count = (sql: string): string =>
   wholeNumberOf(sql) === null
@@ -222,7 +225,7 @@ export const postgres: Dialect = {
       case 'count_distinct_approx':
         return `count(DISTINCT ${value})${filter}`;
       case 'avg':
-        return double(`avg(${value})${filter}`);
+        return average(`sum(${value})${filter}`, `count(${value})${filter}`);
       case 'count':
       case 'sum':
         return `${aggregation}(${value})${filter}`;
@@ -237,7 +240,7 @@ export const postgres: Dialect = {
     const call = (called: string, value: string) => `${called}(${value}) OVER (${over})`;
     const [value] = args;
     if (value === undefined) return call(name, name === 'count' ? '*' : '');
-    if (name === 'avg') return double(call(name, value));
+    if (name === 'avg') return average(call('sum', value), call('count', value));
     if (name !== 'min' && name !== 'max') return call(name, args.join(', '));
     if (type === 'boolean') return call(name === 'min' ? 'bool_and' : 'bool_or', value);
     return type === 'string' ? `(${call(name, `${value} COLLATE "C"`)} COLLATE "default")` : call(name, value);

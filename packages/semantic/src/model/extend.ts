@@ -53,6 +53,7 @@ function fold<T extends Extending>(source: T, from: Extendable<T>, merge: (paren
 }
 
 function mergeCubes(parent: CubeSource, child: CubeSource): CubeSource {
+  const joins = joinsToOthers(parent, child);
   const own = new Set([child.dimensions, child.measures, child.segments].flat().map(({ file }) => file.name));
   const { sql: _sql, sql_table: _table, ...withoutSource } = parent.file;
   // One source stands for the other: a cube with a query of its own has not the parent's table as well.
@@ -61,7 +62,7 @@ function mergeCubes(parent: CubeSource, child: CubeSource): CubeSource {
     file: { ...(hasSource ? withoutSource : parent.file), ...child.file },
     report: child.report,
     names: [...parent.names, ...child.names],
-    joins: mergeNamed(parent.joins, child.joins),
+    joins: mergeNamed(joins, child.joins),
     dimensions: mergeNamed(parent.dimensions, child.dimensions, own),
     measures: mergeNamed(parent.measures, child.measures, own),
     segments: mergeNamed(parent.segments, child.segments, own),
@@ -71,6 +72,36 @@ function mergeCubes(parent: CubeSource, child: CubeSource): CubeSource {
     hasUnknown: parent.hasUnknown || child.hasUnknown,
   };
 }
+
+/**
+ * The parent's joins, without one to the child: employees that join their managers, who extend the employees. A manager is not joined to
+ * itself then, and nothing that is taken over may read it as another.
+ */
+function joinsToOthers(parent: CubeSource, child: CubeSource): CubeSource['joins'] {
+  const { name } = child.file;
+  const joins = parent.joins.filter(({ file }) => file.name !== name);
+  if (joins.length === parent.joins.length || child.joins.some(({ file }) => file.name === name)) return joins;
+  const readsIt = new RegExp(`\\{\\s*${name}\\s*[.}]`);
+  const own = new Set(
+    [child.joins, child.dimensions, child.measures, child.segments].flat().map(({ file }) => file.name),
+  );
+  const reader = [joins, parent.dimensions, parent.measures, parent.segments]
+    .flat()
+    .find(({ file }) => !own.has(file.name) && textsIn(file).some((text) => readsIt.test(text)));
+  if (reader === undefined) {
+    const what = `the join to ${name} is not taken over: a cube does not join itself`;
+    child.report.warn(['extends'], what);
+  } else {
+    const what = `cube ${name} would take over ${reader.file.name}, which reads {${name}} as another cube`;
+    child.report.error(['extends'], `${what}: let both extend a third cube, without this and without the join`);
+  }
+  return joins;
+}
+
+const textsIn = (value: unknown): readonly string[] => {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
+};
 
 function mergeViews(parent: ViewSource, child: ViewSource): ViewSource {
   return {

@@ -2,12 +2,14 @@
 import type { Dialect } from '../dialects/dialect.ts';
 import type { Interval } from '../model/data-model.ts';
 import { lengthOf } from '../model/interval.ts';
+import { shiftTime } from '../query/calendar.ts';
 import type { ResolvedExpression } from '../query/resolved-expression.ts';
 import { SemanticError } from '../semantic-error.ts';
 import { emitExpression } from './emit-expression.ts';
 import { emitTrunc, type Grain, unitOf } from './grain.ts';
 import type { CompileContext } from './group-scope.ts';
 import { negate, plus, roughSeconds } from './interval-arithmetic.ts';
+import { isShownAgain, putBackBefore } from './shown-twice.ts';
 import { allOf, type TimeAtom, type TimeBound, type TimeBounds } from './time-bounds.ts';
 import { isAxis, type TimeAxis, timeFormOf } from './time-form.ts';
 
@@ -72,16 +74,54 @@ function emitNotEmpty(
       .filter((upper) => atoms.includes(lower) || atoms.includes(upper))
       .map((upper) => {
         const operator = lower.isInclusive && upper.isInclusive ? '<=' : '<';
-        return `${emitBound(lower, buckets, scope)} ${operator} ${emitBound(upper, buckets, scope)}`;
+        const isClear = [lower, upper].every(({ literal, rounded }) => rounded === null && !literal.time.isLocal);
+        // Instants are compared as such: the wall clock shows some of them twice.
+        const [from, to] = [lower, upper].map((it) =>
+          isClear ? emitInstant(it, scope) : emitBound(it, buckets, scope),
+        );
+        return `${from} ${operator} ${to}`;
       }),
   );
 }
 
-/** The time of a bound on the wall clock of the buckets. */
-function emitBound({ literal, rounded }: TimeBound, { timezone }: Buckets, { dialect, binder }: BucketScope): string {
-  const { time, moved } = literal;
+function emitInstant({ literal: { time, moved } }: TimeBound, { dialect, binder }: BucketScope): string {
   const written = binder.bind(time.value, 'time');
-  const bound = moved === null ? written : dialect.addInterval(written, moved);
+  return moved === null ? written : dialect.addInterval(written, moved);
+}
+
+/**
+ * A bound of instants that the wall clock shows twice, as a bound of buckets; null: it is as any other.
+ * @throws SemanticError QUERY_NOT_PLANNABLE where buckets are so short that they are not one stretch of the wall clock
+ */
+function putBack(
+  { kind, literal: { time, moved }, isInclusive }: TimeBound,
+  { timezone, grain }: Buckets,
+): string | null {
+  if (time.isLocal || timezone === null || timezone === 'UTC') return null;
+  const instant = moved === null ? time.value : shiftTime(time.value, moved);
+  if (instant === null) return null;
+  const end = kind === 'until' ? putBackBefore(instant, timezone) : null;
+  const { seconds: length } = unitOf(grain);
+  if (length % 3600 !== 0 && (end !== null || (kind === 'from' && isShownAgain(instant, timezone)))) {
+    throw new SemanticError(
+      'QUERY_NOT_PLANNABLE',
+      'The range of time in WHERE begins or ends in an hour that clocks show twice, which units of less than an hour cannot be told by.',
+      'Ask by hours, or for a range around that hour.',
+    );
+  }
+  // All that clocks showed before they were put back lies before the bound.
+  return end !== null && isInclusive ? shiftTime(end, { months: 0, days: 0, seconds: -1 }) : end;
+}
+
+/** The time of a bound on the wall clock of the buckets. */
+function emitBound(it: TimeBound, buckets: Buckets, scope: BucketScope): string {
+  const { literal, rounded } = it;
+  const { timezone } = buckets;
+  const { dialect, binder } = scope;
+  const { time } = literal;
+  const end = rounded === null ? putBack(it, buckets) : null;
+  if (end !== null) return binder.bind(end, 'time');
+  const bound = emitInstant(it, scope);
   const local = time.isLocal || timezone === null ? bound : dialect.localTime(bound, timezone);
   if (rounded === null) return local;
   const begin = emitTrunc(rounded.grain, local, dialect);

@@ -120,7 +120,7 @@ function emitMasked(member: RowMember, path: NodePath, scope: RowScope): string 
   const inView = named === undefined && isMaskedElsewhere(member, tree, path, groups) ? null : named;
   if (inCube === undefined && inView === undefined) return null;
   const { dialect } = groups.context;
-  const mask = () => emitMask(member, path, scope);
+  const hidden = () => emitMask(member, path, scope);
   /** A column that the leaf gets; inside the leaf, what would be in it. */
   const column = (kind: string, sql: () => string): string => {
     if (scope.isInLeaf) return sql();
@@ -131,15 +131,17 @@ function emitMasked(member: RowMember, path: NodePath, scope: RowScope): string 
     return `${dialect.quote(tree.alias(path))}.${name}`;
   };
   // A view's rows are joined rows: inside a leaf there are none to look at.
-  if (inCube === null || inView === null || (inView !== undefined && scope.isInLeaf)) return column('masked', mask);
+  if (inCube === null || inView === null || (inView !== undefined && scope.isInLeaf)) return column('masked', hidden);
   /** A value where a condition holds, else the mask; a null needs no type of its own beside the value's. */
   const either = (condition: string, value: string, otherwise: () => string): string => {
     const isNull = member.mask === null || (member.mask.kind === 'literal' && member.mask.value === null);
     if (isNull) return `CASE WHEN ${condition} THEN ${value} END`;
-    // As a double a long key would be its neighbours, too; a short whole number stands beside a number of any kind.
-    const isDouble = member.type === 'number' && !isShortWhole(member.mask);
-    const [one, other] = [value, otherwise()].map((sql) => (isDouble ? dialect.double(sql) : sql));
-    return `CASE WHEN ${condition} THEN ${one} ELSE ${other} END`;
+    const mask = otherwise();
+    // Exact where both are: as a double a long key would be its neighbours, too.
+    const isAlike = member.type !== 'number' || isShortCount(member.mask);
+    const kind = (sql: string, of: string) =>
+      isAlike || dialect.sameKind === null ? sql : dialect.sameKind(sql, [of]);
+    return `CASE WHEN ${condition} THEN ${kind(value, mask)} ELSE ${kind(mask, value)} END`;
   };
   // Where it is shown, what it reads may be masked in turn.
   let shown = inCube === undefined ? asType(emitSource(member, path, scope), member.type, dialect) : null;
@@ -149,17 +151,18 @@ function emitMasked(member: RowMember, path: NodePath, scope: RowScope): string 
     const real = asType(emitSource(member, path, inLeaf), member.type, dialect);
     const isOwn = inLeaf.needs.extras.size === 0 && [...inLeaf.needs.nodes].every((node) => node === path);
     shown = isOwn
-      ? column('masked', () => either(isShown(), real, mask))
+      ? column('masked', () => either(isShown(), real, hidden))
       : either(column('full', isShown), asType(emitSource(member, path, scope), member.type, dialect), () =>
-          column('mask', mask),
+          column('mask', hidden),
         );
   }
   if (inView === undefined) return shown;
-  return either(emitViewFilter(inView, scope), shown ?? 'NULL', () => column('mask', mask));
+  return either(emitViewFilter(inView, scope), shown ?? 'NULL', () => column('mask', hidden));
 }
 
-const isShortWhole = (mask: Mask | null): boolean =>
-  mask?.kind === 'literal' && Number.isInteger(mask.value) && Math.abs(Number(mask.value)) < 1e9;
+/** Whether a mask stands beside a number of any kind, those without signs too. */
+const isShortCount = (mask: Mask | null): boolean =>
+  mask?.kind === 'literal' && Number.isInteger(mask.value) && Number(mask.value) >= 0 && Number(mask.value) < 1e9;
 
 function emitMask(member: RowMember, path: NodePath, scope: RowScope): string {
   const { dialect } = scope.request.groups.context;

@@ -173,10 +173,20 @@ function stageOf(it: StageMeasure, request: StageRequest, scope: GroupScope): St
     values,
     emit(alias, keys) {
       const value = chosen(alias, keys);
-      const branches = cases.map(
-        (branch, at) => `WHEN ${value} = ${dialect.text(dialect.literal(branch.value))} THEN ${alias}.${name}_${at}`,
+      const columns = values.map((of) => `${alias}.${of.name}`);
+      const isNumber = measure.type === 'number' && columns.length > 1;
+      const results = columns.map((column) =>
+        isNumber && dialect.sameKind !== null
+          ? dialect.sameKind(
+              column,
+              columns.filter((other) => other !== column),
+            )
+          : column,
       );
-      return `CASE ${branches.join(' ')} ELSE ${alias}.${name}_${cases.length} END`;
+      const branches = cases.map(
+        (branch, at) => `WHEN ${value} = ${dialect.text(dialect.literal(branch.value))} THEN ${results[at]}`,
+      );
+      return `CASE ${branches.join(' ')} ELSE ${results[cases.length]} END`;
     },
   };
 }

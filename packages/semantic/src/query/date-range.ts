@@ -29,8 +29,18 @@ const unitsMax = 100_000;
 const written =
   /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?<second>:\d{2}(?:\.(?<fraction>\d{1,6}))?)?)?(?<zone>Z|[+-]00(?::?00)?)?$/;
 
-/** The times that are meant by one text, `2024-01-31` or `2024-01-31T13:45`; null when it is no time of the calendar. */
+const unitByLength: ReadonlyMap<number, Granularity> = new Map([
+  [4, 'year'],
+  [7, 'month'],
+]);
+
+/** The times that are meant by one text, `2024`, `2024-01`, `2024-01-31` or `2024-01-31T13:45`; null when it is no time of the calendar. */
 export function readMoment(text: string): DateRange | null {
+  const unit = /^\d{4}(?:-\d{2})?$/.test(text) ? unitByLength.get(text.length) : undefined;
+  if (unit !== undefined) {
+    const begin = parseTime(`${text}${'-01-01'.slice(text.length - 4)}`);
+    return begin === null ? null : { from: begin, until: shiftTime(begin, lengthOf(1, unit)) ?? lastTime };
+  }
   const match = written.exec(text);
   const from = parseTime(text);
   if (match === null || from === null) return null;
@@ -49,7 +59,7 @@ function behindClock(from: string, second: string | undefined, fraction: string 
 }
 
 /** What a range that is no phrase must be, for messages. */
-export const rangeHint = 'Write ["2024-01-01", "2024-01-31"], "2024-01-31", "last 7 days" or "from 7 days ago to now".';
+export const rangeHint = 'Write ["2024-01-01", "2024-01-31"], "2024-01", "last 7 days" or "from 2024-01-01 to now".';
 
 /** A pair of times, one time, or a phrase, as a range; null when it is none of these, or ends before it begins. */
 export function readDateRange(given: string | readonly string[], clock: RangeClock): DateRange | null {
@@ -129,7 +139,8 @@ function readPoint(text: string, now: string, timezone: string): string | null {
     const point = shifted(pointIn(unit, now, timezone), units, unit);
     return point === null ? null : toUtc(point, timezone);
   }
-  const moment = readMoment(text.toUpperCase());
+  // Whole days are counted from here and to here: a month or a year would end on its first one.
+  const moment = text.length < 10 ? null : readMoment(text.toUpperCase());
   return moment === null || moment.from.endsWith('Z') ? null : toUtc({ time: moment.from, isLocal: true }, timezone);
 }
 

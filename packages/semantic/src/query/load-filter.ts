@@ -36,6 +36,27 @@ const dateOperators = [
 /** `measureFilter`: the rows that a measure counts; clients write it to drill down into one. */
 const operators = [...valueOperators, ...dateOperators, 'set', 'notSet', 'measureFilter'] as const;
 
+/** Operators as SQL and other query languages write them, which no operator's name is like. */
+const meantBy: ReadonlyMap<string, (typeof operators)[number]> = new Map([
+  ['in', 'equals'],
+  ['=', 'equals'],
+  ['==', 'equals'],
+  ['eq', 'equals'],
+  ['is', 'equals'],
+  ['notin', 'notEquals'],
+  ['not in', 'notEquals'],
+  ['<>', 'notEquals'],
+  ['!=', 'notEquals'],
+  ['ne', 'notEquals'],
+  ['neq', 'notEquals'],
+  ['>', 'gt'],
+  ['>=', 'gte'],
+  ['<', 'lt'],
+  ['<=', 'lte'],
+  ['like', 'contains'],
+  ['between', 'inDateRange'],
+]);
+
 /** A condition of a JSON query. `member` is `relation.member`, `path` where it stands in the query. */
 export type LoadFilter =
   | { readonly kind: 'and' | 'or'; readonly filters: readonly LoadFilter[]; readonly path: string }
@@ -110,7 +131,8 @@ export function readFilter(json: unknown, path: string, clock: RangeClock): Load
   }
   const operator = operators.find((it) => it === read.operator);
   if (operator === undefined) {
-    const near = nearNames(read.operator, operators);
+    const meant = meantBy.get(read.operator.trim().toLowerCase());
+    const near = meant === undefined ? nearNames(read.operator, operators) : [meant];
     const hint = near.length > 0 ? `Closest: ${near.join(', ')}` : `Known: ${operators.join(', ')}`;
     throw loadError(`${path}.operator`, `is unknown: "${read.operator.slice(0, 64)}"`, hint);
   }

@@ -31,7 +31,7 @@ SELECT g.k0 AS "chief", g.m0 AS "staff_count" FROM (SELECT CAST(("chiefs".name) 
 -- 27 the average of monthly sums
 -- SELECT AVG(x.amount) FROM (SELECT date_trunc('month', at) AS m, MEASURE(amount) AS amount FROM sales GROUP BY 1) AS x
 -- [1]
-SELECT q1.a0 AS "avg" FROM (SELECT CAST(avg(q0.c1) AS double precision) AS a0 FROM (SELECT g.k0 AS c0, g.m0 AS c1 FROM (SELECT date_trunc('month', CAST(("orders".at) AS timestamp)) AS k0, sum("orders".amount) AS m0 FROM (SELECT * FROM orders AS "orders" WHERE (("orders".owner) IN (CAST($1 AS bigint)))) AS "orders" GROUP BY 1) AS g) AS q0) AS q1;
+SELECT q1.a0 AS "avg" FROM (SELECT CAST((1::numeric * sum(q0.c1) / NULLIF(count(q0.c1), 0)) AS double precision) AS a0 FROM (SELECT g.k0 AS c0, g.m0 AS c1 FROM (SELECT date_trunc('month', CAST(("orders".at) AS timestamp)) AS k0, sum("orders".amount) AS m0 FROM (SELECT * FROM orders AS "orders" WHERE (("orders".owner) IN (CAST($1 AS bigint)))) AS "orders" GROUP BY 1) AS g) AS q0) AS q1;
 
 -- 27 a limit outside leaves the sums as they are
 -- SELECT x.m, x.amount FROM (SELECT date_trunc('month', at) AS m, MEASURE(amount) AS amount FROM sales GROUP BY 1) AS x ORDER BY x.m DESC LIMIT 2

@@ -16,7 +16,7 @@ SELECT g.m0 AS "amount" FROM (SELECT sum(d.m0) AS m0 FROM (SELECT DISTINCT ("ord
 -- 2 an average is of orders, not of their items; nulls do not count
 -- SELECT category, MEASURE(mean) FROM sales GROUP BY 1 ORDER BY 1
 -- [1, 1, 1]
-SELECT g.k0 AS "category", g.m0 AS "mean" FROM (SELECT d.k0 AS k0, CAST(avg(d.m0) AS double precision) AS m0 FROM (SELECT DISTINCT CAST(("products".category) AS text) AS k0, ("orders".id) AS p0, "orders".amount AS m0 FROM (SELECT * FROM orders AS "orders" WHERE (("orders".owner) IN (CAST($1 AS bigint)))) AS "orders" LEFT JOIN (SELECT * FROM items AS "items" WHERE (("items".owner) IN (CAST($2 AS bigint)))) AS "items" ON ("orders".id = "items".order_id) LEFT JOIN (SELECT * FROM products AS "products" WHERE (("products".owner) IN (CAST($3 AS bigint)))) AS "products" ON ("items".product_id = ("products".id))) AS d GROUP BY 1) AS g ORDER BY (g.k0 COLLATE "C") ASC NULLS LAST;
+SELECT g.k0 AS "category", g.m0 AS "mean" FROM (SELECT d.k0 AS k0, CAST((1::numeric * sum(d.m0) / NULLIF(count(d.m0), 0)) AS double precision) AS m0 FROM (SELECT DISTINCT CAST(("products".category) AS text) AS k0, ("orders".id) AS p0, "orders".amount AS m0 FROM (SELECT * FROM orders AS "orders" WHERE (("orders".owner) IN (CAST($1 AS bigint)))) AS "orders" LEFT JOIN (SELECT * FROM items AS "items" WHERE (("items".owner) IN (CAST($2 AS bigint)))) AS "items" ON ("orders".id = "items".order_id) LEFT JOIN (SELECT * FROM products AS "products" WHERE (("products".owner) IN (CAST($3 AS bigint)))) AS "products" ON ("items".product_id = ("products".id))) AS d GROUP BY 1) AS g ORDER BY (g.k0 COLLATE "C") ASC NULLS LAST;
 
 -- 3 a count on the one side counts keys
 -- SELECT category, MEASURE(orders_count), MEASURE(customers_count) FROM sales GROUP BY 1 ORDER BY 1

@@ -18,6 +18,10 @@ describe('a time is meant with all that it is written with', () => {
     ['2024-01-31T13:45:00.000', '2024-01-31 13:45:00.000000', '2024-01-31 13:45:00.001000'],
     ['2024-01-31T13:45:00.5', '2024-01-31 13:45:00.500000', '2024-01-31 13:45:00.600000'],
     ['2024-01-31T13:45:00.123456Z', '2024-01-31 13:45:00.123456Z', '2024-01-31 13:45:00.123457Z'],
+    ['2024-02', '2024-02-01 00:00:00.000000', '2024-03-01 00:00:00.000000'],
+    ['2024-12', '2024-12-01 00:00:00.000000', '2025-01-01 00:00:00.000000'],
+    ['2024', '2024-01-01 00:00:00.000000', '2025-01-01 00:00:00.000000'],
+    ['9999', '9999-01-01 00:00:00.000000', '9999-12-31 23:59:59.999999'],
     ['9999-12-31', '9999-12-31 00:00:00.000000', '9999-12-31 23:59:59.999999'],
   ])('%s', (text, from, until) => {
     expect(readMoment(text)).toEqual({ from, until });
@@ -27,6 +31,13 @@ describe('a time is meant with all that it is written with', () => {
     '2024-02-30',
     '0000-01-01',
     '2024-13-01',
+    '2024-13',
+    '2024-00',
+    '2024-1',
+    '0000',
+    '202',
+    '20240',
+    '2024-',
     '24-01-01',
     '2024-1-1',
     '',
@@ -91,6 +102,8 @@ describe('phrases', () => {
     'from now',
     'from tomorrow to yesterday',
     'from x to y',
+    'from 2024-01 to 2024-02',
+    'from 2024 to now',
     "today'; DROP TABLE orders; --",
     '',
   ])('"%s" is none', (phrase) => {
@@ -106,6 +119,10 @@ test('a pair is from the beginning of the first to the end of the last; backward
   expect(readDateRange(['2024-01-31', '2024-01-01'], utc)).toBeNull();
   expect(readDateRange(['2024-01-31', '2024-01-31'], utc)).not.toBeNull();
   expect(readDateRange(['last week', 'today'], utc)).toBeNull();
+  expect(readDateRange(['2024-01-01', 'now'], utc)).toBeNull();
+  const months = { from: '2023-11-01 00:00:00.000000', until: '2024-03-01 00:00:00.000000' };
+  expect(readDateRange(['2023-11', '2024-02'], utc)).toEqual(months);
+  expect(readDateRange(['2023-11-01', '2024-02'], utc)).toEqual(months);
   expect(readDateRange([], utc)).toBeNull();
 });
 

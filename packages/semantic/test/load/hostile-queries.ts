@@ -190,6 +190,12 @@ export const asked: readonly (readonly [what: string, json: unknown, said: strin
     on('things.id', 'equal', '1'),
     'QUERY_INVALID filters.0.operator is unknown: "equal". Closest: equals',
   ],
+  ['IN of SQL', on('things.id', 'in', '1', '2'), 'QUERY_INVALID filters.0.operator is unknown: "in". Closest: equals'],
+  [
+    'NOT IN of SQL',
+    on('things.id', 'notIn', '1'),
+    'QUERY_INVALID filters.0.operator is unknown: "notIn". Closest: notEquals',
+  ],
   ['an operator of SQL', on('things.id', '= 1 OR 1', '1'), 'QUERY_INVALID filters.0.operator is unknown: "= 1 OR 1"'],
   ['no values', on('things.id', 'equals'), 'QUERY_INVALID filters.0.values must not be empty'],
   ['an empty group', where({ or: [] }), 'QUERY_INVALID filters.0.or must not be empty'],
