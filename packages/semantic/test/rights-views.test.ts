@@ -163,6 +163,24 @@ describe('views', () => {
     expect(JSON.stringify(metadata)).not.toMatch(/mail|gone|inner|contact/);
   });
 
+  test('metadata say of a masked member that it is, and of no other', () => {
+    const masking = { entries: [entry(['id'], null, { maskedMembers: new Set(['email']) })] };
+    const { model } = build(masking, null);
+    const [sales] = visibleMetadata(model, nobody);
+    expect(sales?.members.map(({ name, isMasked }) => [name, isMasked])).toEqual([
+      ['sales.id', undefined],
+      ['sales.email', true],
+    ]);
+  });
+
+  test('what is not public is there for nobody', () => {
+    const { model, sales } = build(open, null);
+    const names = (relation: typeof sales) => [...rightsOf(model, nobody).visible(relation).keys()];
+    expect(names({ ...sales, isPublic: false })).toEqual([]);
+    const members = new Map([...sales.members].map(([name, it]) => [name, { ...it, isPublic: name === 'id' }]));
+    expect(names({ ...sales, members })).toEqual(['id']);
+  });
+
   test('cubes that a query joins are each admitted by their own policy, and only if they may be asked by name', () => {
     const cubes = [buyers(granting('email')), orders(null)];
     const model = modelOf(cubes);

@@ -82,6 +82,14 @@ describe('entries', () => {
     expect(accessTo([entry(all, null, { groups: ['g'] })], ['a'], user({}, { groups: ['g'] })).filter).toBeNull();
   });
 
+  test('all conditions of an entry have to hold', () => {
+    const said = (name: string) => ({ kind: 'truthy', value: { kind: 'securityContext', path: [name] } }) as const;
+    const both = entry(all, null, { conditions: [said('active'), said('paid')] });
+    const rows = (active: boolean, paid: boolean) =>
+      plain(accessTo([both], ['a'], user({}, { securityContext: { active, paid } })).filter);
+    expect([rows(true, true), rows(true, false), rows(false, true)]).toEqual(['all rows', never, never]);
+  });
+
   test('one that opens all rows, also by a list of no filters, needs a word for embed tenants', () => {
     const customer = user({}, { isEmbedTenantScope: true, groups: ['editors'] });
     const empty: PolicyFilter = { kind: 'and', filters: [{ kind: 'or', filters: [{ kind: 'and', filters: [] }] }] };

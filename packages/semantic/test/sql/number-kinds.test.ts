@@ -16,7 +16,8 @@ cubes:
       ${['small', 'big', 'price', 'rate', 'weight'].map(number).join(',\n      ')}]
     measures: [{ name: n, type: count }, { name: prices, sql: "{CUBE}.price", type: sum },
       { name: weights, sql: "{CUBE}.weight", type: sum }, { name: bigs, sql: "{CUBE}.big", type: sum },
-      { name: rates, sql: "{CUBE}.rate", type: sum }]
+      { name: rates, sql: "{CUBE}.rate", type: sum }, { name: mean_weight, sql: "{CUBE}.weight", type: avg },
+      { name: mean_small, sql: "{CUBE}.small", type: avg }, { name: mean_price, sql: "{CUBE}.price", type: avg }]
     access_policy: [{ group: merchant, row_level: { allow_all: true } }]
 `);
 const largest = '9223372036854775807';
@@ -91,6 +92,22 @@ const answers: [sql: string, rows: Value[][]][] = [
   ['SELECT id, big FROM t INTERSECT SELECT small, small FROM t', [[2, 2]]],
   ['SELECT rate FROM t INTERSECT SELECT price FROM t ORDER BY 1', [[1.1], [2], [2.25], [null]]],
   ['SELECT price FROM t EXCEPT SELECT rate FROM t EXCEPT SELECT weight FROM t', [[-0.01]]],
+  // Doubles whose squares are none, and whole numbers whose average is not whole.
+  [
+    'SELECT MEASURE(mean_weight), MEASURE(mean_small), MEASURE(mean_price) FROM t WHERE id IN (2, 3)',
+    [[5e299, -0.5, 1.12]],
+  ],
+  ['SELECT MEASURE(mean_weight), MEASURE(mean_small), MEASURE(mean_price) FROM t WHERE id = 4', [[null, null, null]]],
+  [
+    'SELECT id, avg(weight) OVER (ORDER BY id), avg(small) OVER (ORDER BY id) FROM t WHERE id IN (2, 3, 4) ORDER BY id',
+    [
+      [2, 2.25, 2],
+      [3, 5e299, -0.5],
+      [4, 5e299, -0.5],
+    ],
+  ],
+  // Casts to a decimal round to its places; how many digits it is to have does not limit it.
+  ['SELECT price::decimal(2, 1), rate::decimal(1, 0), 12345.5::decimal(3, 1) FROM t WHERE id = 2', [[2.3, 2, 12345.5]]],
   // -0.0 is 0; so is every quotient of 0.
   ['SELECT DISTINCT 0 / small, round(0.0 * small, 1), ceil(small * 0.0) FROM t WHERE small <> 0', [[0, 0, 0]]],
   [
