@@ -6,20 +6,18 @@ import type { EmitColumn } from './compile-query.ts';
 import { emitEnd, emitSort } from './emit-end.ts';
 import type { StatementScope } from './emit-plain-select.ts';
 import { areOfOneKind } from './set-numbers.ts';
+import { ofOneKind } from './value-kind.ts';
 
 type SetStatement = ResolvedStatement & { readonly kind: 'set' };
-type SameKind = NonNullable<Dialect['sameKind']>;
 
 /** @param column writes a column with its name */
 export function emitSet(set: SetStatement, column: EmitColumn, scope: StatementScope): string {
   const { dialect } = scope;
-  const { sameKind } = dialect;
   const mixed =
-    sameKind === null
+    dialect.sameKind === null
       ? []
       : set.columns.flatMap(({ type }, at) => (type === 'number' && !areOfOneKind(set.branches, at) ? [at] : []));
-  const rows =
-    sameKind === null || mixed.length === 0 ? emitRows(set, scope) : emitMixedRows(set, mixed, sameKind, scope);
+  const rows = mixed.length === 0 ? emitRows(set, scope) : emitMixedRows(set, mixed, scope);
   const table = scope.newTable();
   const columns = set.columns.map((_, at) => column(`${table}.c${at}`, at));
   const sorts = set.orderBy.map((sort) =>
@@ -48,7 +46,7 @@ function emitRows(set: SetStatement, scope: StatementScope): string {
  * The same where the numbers of some columns have no common kind that the warehouse finds: each query has a column of its own for them,
  * and they are made of one kind when all of these are there to tell which. What is in which query is then told by counting.
  */
-function emitMixedRows(set: SetStatement, mixed: readonly number[], sameKind: SameKind, scope: StatementScope): string {
+function emitMixedRows(set: SetStatement, mixed: readonly number[], scope: StatementScope): string {
   const own = (at: number): readonly string[] => set.branches.map((_, of) => `n${at}_${of}`);
   const branches = set.branches.map((branch, number) => {
     const table = scope.newTable();
@@ -63,13 +61,7 @@ function emitMixedRows(set: SetStatement, mixed: readonly number[], sameKind: Sa
   const columns = set.columns.map((_, at) => {
     if (!mixed.includes(at)) return `${table}.c${at} AS c${at}`;
     const names = own(at).map((name) => `${table}.${name}`);
-    const values = names.map((name) =>
-      sameKind(
-        name,
-        names.filter((other) => other !== name),
-      ),
-    );
-    return `coalesce(${values.join(', ')}) AS c${at}`;
+    return `coalesce(${ofOneKind(names, scope.dialect).join(', ')}) AS c${at}`;
   });
   const from = `FROM (${scope.guard(branches.join(' UNION ALL '))}) AS ${table}`;
   if (set.operator === 'union-all') return `SELECT ${columns.join(', ')} ${from}`;

@@ -20,6 +20,7 @@ import { prefixBeside } from './short-name.ts';
 import { switchUses } from './switch-dimension.ts';
 import { dimensionsIn } from './time-form.ts';
 import { emitShifted } from './time-shift.ts';
+import { ofOneKind } from './value-kind.ts';
 
 /** A request for multi-stage measures. */
 interface StageRequest extends GroupRequest {
@@ -175,14 +176,7 @@ function stageOf(it: StageMeasure, request: StageRequest, scope: GroupScope): St
       const value = chosen(alias, keys);
       const columns = values.map((of) => `${alias}.${of.name}`);
       const isNumber = measure.type === 'number' && columns.length > 1;
-      const results = columns.map((column) =>
-        isNumber && dialect.sameKind !== null
-          ? dialect.sameKind(
-              column,
-              columns.filter((other) => other !== column),
-            )
-          : column,
-      );
+      const results = isNumber ? ofOneKind(columns, dialect) : columns;
       const branches = cases.map(
         (branch, at) => `WHEN ${value} = ${dialect.text(dialect.literal(branch.value))} THEN ${results[at]}`,
       );

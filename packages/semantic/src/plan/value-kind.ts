@@ -1,4 +1,5 @@
 /** What kind of number an expression gives, as far as it is known without asking the warehouse: exact, or a double. */
+import type { Dialect } from '../dialects/dialect.ts';
 import { readNumber } from '../dialects/text-formats.ts';
 import type { RelationMember } from '../model/data-model.ts';
 import type { ResolvedExpression } from '../query/resolved-expression.ts';
@@ -8,6 +9,15 @@ import { typeOf } from '../query/value-type.ts';
 const doubleFunctions: ReadonlySet<ScalarFunction> = new Set<ScalarFunction>(['power', 'sqrt', 'exp', 'ln']);
 /** Functions whose value is one of their arguments. */
 const choices: ReadonlySet<ScalarFunction> = new Set<ScalarFunction>(['coalesce', 'nullif', 'greatest', 'least']);
+
+/** Columns of numbers, made of the one kind that they have in common where the warehouse does not find it by itself. */
+export const ofOneKind = (columns: readonly string[], { sameKind }: Pick<Dialect, 'sameKind'>): readonly string[] =>
+  sameKind === null
+    ? columns
+    : columns.map((column) => {
+        const others = columns.filter((other) => other !== column);
+        return sameKind(column, others);
+      });
 
 /** What a CASE can give, a missing ELSE left out. */
 export const resultsOf = (expression: Extract<ResolvedExpression, { kind: 'case' }>): readonly ResolvedExpression[] => [
