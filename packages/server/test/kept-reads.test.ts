@@ -8,7 +8,7 @@ import type { Schema } from '../src/store/schema.ts';
 import type { Principal } from '../src/users/principal.ts';
 import { createAskers } from '../src/users/subject.ts';
 import { openTestDatabase, type TestDatabase } from './databases.ts';
-import { type SeededAccount, seedAccount } from './seed.ts';
+import { type SeededAccount, seedAccount, seedSession } from './seed.ts';
 
 const start = new Date('2026-03-01T12:00:00Z');
 const after = (seconds: number): Date => new Date(start.getTime() + seconds * 1000);
@@ -121,7 +121,7 @@ describe('the rights of users in the embedded store', () => {
   test('are read once, and anew after every kind of write that concerns them', async () => {
     const askers = createAskers({ db, changes });
     const userId = await insertUser();
-    const principal = await openSession(userId);
+    const principal = await seedSession(db, account, userId, start);
     const fresh = async () => createAskers({ db, changes: { writes: () => null } }).load(principal, start);
     const load = () => askers.load(principal, start);
     await load();
@@ -168,7 +168,7 @@ describe('the rights of users in the embedded store', () => {
 
   test('a security context is never kept: it is that of the call', async () => {
     const askers = createAskers({ db, changes });
-    const principal: Principal = { ...(await openSession(await insertUser())), sessionId: null };
+    const principal: Principal = { ...(await seedSession(db, account, await insertUser(), start)), sessionId: null };
     const contextOf = async (securityContext: Principal['securityContext']) =>
       (await askers.load({ ...principal, securityContext }, start)).subject.securityContext;
     expect(await contextOf({ a: 1 })).toEqual({ a: 1 });
@@ -187,27 +187,5 @@ describe('the rights of users in the embedded store', () => {
         .returning('id')
         .executeTakeFirstOrThrow()
     ).id;
-  }
-
-  async function openSession(userId: number): Promise<Principal> {
-    const sessionId = crypto.randomUUID();
-    await db
-      .insertInto('sessions')
-      .values({
-        id: sessionId,
-        secret_hash: sessionId,
-        account_id: account.accountId,
-        deployment_id: account.deploymentId,
-        user_id: userId,
-        api_key_id: account.apiKeyId,
-        security_context: '{}',
-        created_at: start,
-        exchange_before: after(300),
-        exchanged_at: start,
-        ends_at: after(600),
-      })
-      .execute();
-    const { accountId } = account;
-    return { accountId, userId, sessionId, apiKeyId: null, scopeId: null, securityContext: {} };
   }
 });

@@ -6,7 +6,7 @@ import { resolveUser } from '../src/users/resolve-users.ts';
 import { type Askers, createAskers } from '../src/users/subject.ts';
 import { type ExternalUserSettings, type Lifetime, tenantWide } from '../src/users/user-call.ts';
 import { databaseKinds, openTestDatabase, type TestDatabase } from './databases.ts';
-import { dumpTables, type SeededAccount, seedAccount } from './seed.ts';
+import { dumpTables, type SeededAccount, seedAccount, seedSession } from './seed.ts';
 
 const start = new Date('2026-03-01T12:00:00Z');
 const after = (seconds: number): Date => new Date(start.getTime() + seconds * 1000);
@@ -286,25 +286,8 @@ describe.each(databaseKinds)('a user named by a call, on %s', (kind) => {
 
   test('a session stands for its user until it ends, or its key is revoked', async () => {
     const userId = await call({ groups: ['merchant'] });
-    const sessionId = '0b9c2a52-58a0-4b8e-9c55-0d3f1f6f2a10';
-    await database.db.deleteFrom('sessions').execute();
-    await database.db
-      .insertInto('sessions')
-      .values({
-        id: sessionId,
-        secret_hash: 'x',
-        account_id: account.accountId,
-        deployment_id: account.deploymentId,
-        user_id: userId,
-        api_key_id: account.apiKeyId,
-        security_context: '{}',
-        created_at: start,
-        exchange_before: after(300),
-        exchanged_at: start,
-        ends_at: after(600),
-      })
-      .execute();
-    const principal = { ...principalOf(userId), sessionId, securityContext: { a: 1 } };
+    const session = await seedSession(database.db, account, userId, start);
+    const principal = { ...session, securityContext: { a: 1 } };
     expect((await askers.load(principal, after(599))).subject).toMatchObject({
       groups: ['merchant'],
       securityContext: { a: 1 },

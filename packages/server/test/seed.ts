@@ -1,8 +1,10 @@
 /** A small account in a test database, without an installation file: for tests of one use case. */
+import { randomUUID } from 'node:crypto';
 import type { AttributeType } from '@inlay/contract/user.ts';
 import type { Kysely } from 'kysely';
 import type { Schema } from '../src/store/schema.ts';
 import { hashSecret, newSecret } from '../src/store/secret.ts';
+import type { Principal } from '../src/users/principal.ts';
 
 /** What a test needs to know of it. */
 export interface SeededAccount {
@@ -86,6 +88,35 @@ export async function seedAccount(db: Kysely<Schema>, name: string, deploymentId
     .returning('id')
     .executeTakeFirstOrThrow();
   return { accountId, deploymentId, apiKeyId, apiKey };
+}
+
+/** A session of a user of `account`, exchanged at `start`, that ends ten minutes later; the principal of its token. */
+export async function seedSession(
+  db: Kysely<Schema>,
+  account: SeededAccount,
+  userId: number,
+  start: Date,
+): Promise<Principal> {
+  const { accountId, deploymentId, apiKeyId } = account;
+  const sessionId = randomUUID();
+  const after = (seconds: number): Date => new Date(start.getTime() + seconds * 1000);
+  await db
+    .insertInto('sessions')
+    .values({
+      id: sessionId,
+      secret_hash: sessionId,
+      account_id: accountId,
+      deployment_id: deploymentId,
+      user_id: userId,
+      api_key_id: apiKeyId,
+      security_context: '{}',
+      created_at: start,
+      exchange_before: after(300),
+      exchanged_at: start,
+      ends_at: after(600),
+    })
+    .execute();
+  return { accountId, userId, sessionId, apiKeyId: null, scopeId: null, securityContext: {} };
 }
 
 const tables = [
